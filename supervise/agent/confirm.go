@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// confirmWithin is how long a request waits for its set to be confirmed before
+// it is told "failed" (AGT-4.6).
+const confirmWithin = 10 * time.Second
+
+// liveness is one workload of the active set as confirmation sees it.
+type liveness struct {
+	name string
+	// state is the supervisor's word (SUP-7), reason the cause it gives.
+	state, reason string
+	// ready is what the workload serves on its control channel, nil when it
+	// serves none.
+	ready *readiness
+}
+
+// readiness is the answer of GET /v1/ready (SUP-11).
+type readiness struct {
+	ready     bool
+	listening []string
+	waiting   []string
+}
+
+// unconfirmed names what keeps the active set from being confirmed, one line
+// per workload; it is empty when the mark may move (AGT-4.6). inbound is the
+// address that sync dials: a workload that waits for another port is a health
+// problem and not a failed set.
+func unconfirmed(workloads []liveness, inbound string) []string {
+	var causes []string
+	for _, w := range workloads {
+		if cause := w.obstacle(inbound); cause != "" {
+			causes = append(causes, w.name+": "+cause)
+		}
+	}
+	return causes
+}
+
+func (w liveness) obstacle(inbound string) string {
+	switch {
+	case w.state != stateUp:
+		return withReason(w.state, w.reason)
+	case w.ready == nil:
+		return ""
+	case names(w.ready.waiting, inbound):
+		return fmt.Sprintf("waits for %s, which sync dials", inbound)
+	case !w.ready.ready:
+		return "is not ready, waits for " + strings.Join(w.ready.waiting, ", ")
+	}
+	return ""
+}
+
+// names tells whether a list of what a workload listens on, or waits for, has
+// an entry for an address. Entries may carry words around the address.
+func names(entries []string, addr string) bool {
+	return slices.ContainsFunc(entries, func(entry string) bool {
+		return slices.Contains(strings.Fields(entry), addr)
+	})
+}
+
+func withReason(state, reason string) string {
+	if reason == "" {
+		return state
+	}
+	return state + " (" + reason + ")"
+}

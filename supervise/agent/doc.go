@@ -1,0 +1,2 @@
+// Package agent is the flor agent.
+package agent

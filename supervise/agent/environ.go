@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"strings"
+)
+
+// Sink classes: what a child's fd 2 is (OBS-1, FLORWL_LOG_SINK).
+const (
+	sinkSyslog = "syslog"
+	sinkShared = "shared"
+)
+
+// spawn is what the environment of one child is made of (SUP-1). All paths are
+// absolute.
+type spawn struct {
+	scope, name  string
+	run          string
+	mgmtArtifact string
+	stateDir     string
+	logSink      string
+	socket       string
+	scopeRoot    string
+	runtimeRoot  string
+}
+
+// environ gives a child's environment: the agent's own without FLOR*, FLOR_LOG
+// excepted, then the contract's variables (SUP-1). No ctrl plane is delivered
+// yet, so FLORWL_CTRL_ARTIFACT stays unset.
+func environ(own []string, s spawn) []string {
+	env := inherited(own)
+	env = append(env,
+		"FLORWL_SCOPE="+s.scope,
+		"FLORWL_NAME="+s.name,
+		"FLORWL_MGMT_ARTIFACT="+s.mgmtArtifact,
+		"FLORWL_STATE_DIR="+s.stateDir,
+		"FLORWL_LOG_SINK="+s.logSink,
+		"FLORWL_CONTROL_SOCKET="+s.socket,
+	)
+	if ships(s.run) {
+		env = append(env, "FLORWL_SCOPE_ROOT="+s.scopeRoot, "FLORWL_RUNTIME_ROOT="+s.runtimeRoot)
+	}
+	return env
+}
+
+func inherited(own []string) []string {
+	env := make([]string, 0, len(own)+8)
+	for _, entry := range own {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "FLOR") && name != "FLOR_LOG" {
+			continue
+		}
+		env = append(env, entry)
+	}
+	return env
+}

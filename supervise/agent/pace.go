@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"cmp"
+	"time"
+)
+
+const (
+	// watchFor is how long a coordinator is asked to hold an answer (AGT-4.1).
+	watchFor = 55 * time.Second
+	// firstRetry is the delay after the first fault or refusal.
+	firstRetry = 250 * time.Millisecond
+	// heldAtLeast tells an answer that was held from one that came at once: a
+	// relay that drains answers watches immediately and must not be asked again
+	// immediately.
+	heldAtLeast = time.Second
+	// jitterShare is the largest part by which a delay is varied, up or down.
+	jitterShare = 0.1
+)
+
+// answer is how a fetch ended, as far as the pace of the next one goes.
+type answer struct {
+	// bad is set after a fault (no answer, or not one of the contract) and after
+	// a refused set, digest then being the refused document's.
+	bad    bool
+	digest string
+	// empty is an answer without a set: 304, 404, 503.
+	empty bool
+	// watches says that the coordinator knows how to hold an answer; watched,
+	// that it was asked to; took, how long it did.
+	watches, watched bool
+	took             time.Duration
+}
+
+// pacer decides when the next fetch is due and whether it is a watch (AGT-4.1).
+// It is a function of values: the random source and the interval come in.
+// The zero value is ready for use.
+type pacer struct {
+	retry   time.Duration
+	digest  string
+	watches bool
+}
+
+// after takes the answer of a fetch and gives the time to the next one.
+// jitter is a number in [0,1).
+func (p *pacer) after(a answer, interval time.Duration, jitter float64) time.Duration {
+	if !a.bad {
+		p.watches = a.watches
+	}
+	switch {
+	case a.bad && a.digest != "" && a.digest == p.digest:
+		return vary(interval, jitter)
+	case a.bad || a.empty && !worthAsking(a):
+		p.digest = cmp.Or(a.digest, p.digest)
+		return vary(p.backoff(interval), jitter)
+	}
+	p.retry, p.digest = 0, ""
+	if p.watches {
+		return 0
+	}
+	return vary(interval, jitter)
+}
+
+// wait is how long the next fetch, if nobody asks for it, may be held.
+func (p *pacer) wait() time.Duration {
+	if p.watches {
+		return watchFor
+	}
+	return 0
+}
+
+// worthAsking tells an empty answer after which the next fetch follows the
+// ordinary pace from one that came too soon.
+func worthAsking(a answer) bool {
+	return !a.watched || !a.watches || a.took >= heldAtLeast
+}
+
+func (p *pacer) backoff(limit time.Duration) time.Duration {
+	p.retry = min(max(2*p.retry, firstRetry), max(limit, firstRetry))
+	return p.retry
+}
+
+func vary(d time.Duration, jitter float64) time.Duration {
+	return time.Duration(float64(d) * (1 + jitterShare*(2*jitter-1)))
+}
