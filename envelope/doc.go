@@ -1,0 +1,2 @@
+// Package envelope is the signed format of Florete.
+package envelope

@@ -1,0 +1,2 @@
+// Package schema has the payload families of the contract: agent and vertex.
+package schema
