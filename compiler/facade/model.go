@@ -1,0 +1,145 @@
+package facade
+
+import "github.com/florete/flor/compiler/diag"
+
+// Value is something that the operator wrote, with its place. A value that
+// was not written has no place.
+type Value[T any] struct {
+	V  T
+	At diag.Place
+}
+
+// Given reports whether the operator wrote the value.
+func (v Value[T]) Given() bool { return v.At.Known() }
+
+// Text is a name, a path, an address: anything that is written as a string.
+// Whether it has the right form is for validation to judge.
+type Text = Value[string]
+
+// Collection is one of the top-level collections of a rete.
+type Collection string
+
+// The collections. Whatever file they are written in, they are united.
+const (
+	Nodes    Collection = "nodes"
+	Services Collection = "services"
+	Groups   Collection = "groups"
+	Roles    Collection = "roles"
+	Users    Collection = "users"
+)
+
+// Source is a rete as it is written: every file united, nothing resolved and
+// no default applied. Entries are ordered by file name and place.
+type Source struct {
+	// Texts has the text of every file that was read, by its slash-separated
+	// path below the root, for excerpts.
+	Texts diag.Sources
+
+	// Rete is nil when no file has the section.
+	Rete     *Rete
+	Nodes    []*Node
+	Services []*Service
+	Groups   []*Group
+	Roles    []*Role
+	Users    []*User
+
+	// gaps has the collections of which something could not be read.
+	gaps map[Collection]bool
+	// reteFaulty says that a rete section was there and could not be read.
+	reteFaulty bool
+}
+
+// Whole reports whether everything that was written for a collection has been
+// read. Where it has not, a name that seems to be missing may stand in what was
+// refused, and saying so would be an echo.
+func (s *Source) Whole(c Collection) bool { return !s.gaps[c] }
+
+// ReteFaulty reports whether a rete section may stand in a part of the source
+// that was refused.
+func (s *Source) ReteFaulty() bool { return s.reteFaulty }
+
+// Rete is the section of that name.
+type Rete struct {
+	At   diag.Place
+	Name Text
+	CA   CA
+
+	MgmtSigners            []*Signer
+	SignersAt              diag.Place
+	SignerValidityDays     Value[int]
+	PrincipalsValidityDays Value[int]
+	PollInterval           Text
+
+	// Faulty says that a part of the section was refused while it was read.
+	Faulty bool
+}
+
+// CA is the trust anchor of the rete.
+type CA struct {
+	Cert         Text
+	ValidityDays Value[int]
+}
+
+// Signer is a management key.
+type Signer struct {
+	At         diag.Place
+	Name, Cert Text
+	Faulty     bool
+}
+
+// Node is a machine.
+type Node struct {
+	Name     Text
+	Vertices []*Vertex
+	SOCKS5   Text
+	Faulty   bool
+}
+
+// Vertex is a data-plane forwarder of a node.
+type Vertex struct {
+	At                                diag.Place
+	Name, Kind, Type, Address, Listen Text
+	Faulty                            bool
+}
+
+// Service is a key of services. Key is as it is written, `<name>` or
+// `<node>/<name>`.
+type Service struct {
+	Key                            Text
+	Node, Scope, Addr, Via, SOCKS5 Text
+	Groups, Roles                  []Text
+	Forwards                       []*Forward
+	Faulty                         bool
+}
+
+// Forward gives a fixed local port to one service.
+type Forward struct {
+	Listen Text
+	Target Text
+}
+
+// Group is a set of services that roles allow together.
+type Group struct{ Name Text }
+
+// Role is a set of groups that its bearers may reach.
+type Role struct {
+	Name   Text
+	Allow  []Text
+	Faulty bool
+}
+
+// User is a person.
+type User struct {
+	Name    Text
+	Roles   []Text
+	Devices []*Device
+	Faulty  bool
+}
+
+// Device is a node on which a user works.
+type Device struct {
+	At                diag.Place
+	Node, Via, SOCKS5 Text
+	Forwards          []*Forward
+	Faulty            bool
+}
