@@ -10,8 +10,8 @@ func (p *Principal) Targets() []*Service { return p.targets }
 // (CMP-11). Read only.
 func (s *Service) Initiators() []*Principal { return s.initiators }
 
-// Reason is one way in which a principal comes to reach a service.
-type Reason struct {
+// Grant is one way in which a principal comes to reach a service.
+type Grant struct {
 	Role  *Role
 	Group *Group
 	// Given is where the principal has the role, Allowed where the role allows

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/florete/flor/compiler/diag"
+	"github.com/florete/flor/compiler/facade"
 )
 
 // ValidateOptions has what validation needs from outside.
@@ -15,5 +16,16 @@ type ValidateOptions struct {
 	ReadFile func(name string) ([]byte, error)
 }
 
-// List of findings; see [diag.List].
-type findings = diag.List
+// Validate resolves and judges a source. The view is nil when the list has
+// errors; warnings leave it usable. The list is sorted.
+func Validate(src *facade.Source, opts ValidateOptions) (*View, diag.List) {
+	v := &validator{src: src, opts: opts, view: &View{}}
+	return v.view, v.found.Sorted()
+}
+
+type validator struct {
+	src   *facade.Source
+	opts  ValidateOptions
+	view  *View
+	found diag.List
+}
