@@ -1,9 +1,6 @@
 package envelope
 
-import (
-	"bytes"
-	"time"
-)
+import "time"
 
 // Artifact is one strictly parsed, not verified artifact (ENV-1 … ENV-5,
 // ENV-7, ENV-14). [Parse] makes it; the zero value is no artifact. It does not
@@ -11,13 +8,12 @@ import (
 // shared and must not be written to.
 type Artifact struct {
 	Core
-	ObeysMgmtVersion uint64    // of a ctrl artifact; 0 for mgmt
+	ObeysMgmtVersion uint64    // of a ctrl artifact, 1 … MaxVersion; 0 for mgmt
 	GeneratedAt      time.Time // UTC, whole seconds; nothing orders or expires by it (ENV-3)
 	Signature        Signature
 
 	raw, payload     []byte // sub-slices of the text
 	canonicalPayload []byte
-	unsigned, signed []byte // canonical forms without and with the signature
 }
 
 // Signature is the signature member of an artifact, as written.
@@ -37,9 +33,11 @@ func (a Artifact) Payload() []byte { return a.payload }
 // "the payload's bytes" (ENV-8).
 func (a Artifact) CanonicalPayload() []byte { return a.canonicalPayload }
 
-// Canonical returns the canonical form of the whole artifact, its signature
-// included.
-func (a Artifact) Canonical() []byte { return a.signed }
+// Canonical returns the RFC 8785 form of the whole artifact, its signature
+// included. It is composed anew at each call.
+func (a Artifact) Canonical() []byte { return a.canonical(true) }
 
-// trimSpace removes JSON's white space, and no other, from both ends.
-func trimSpace(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
+// Signed returns the bytes that the signature is over: the RFC 8785 form of
+// the artifact without its signature member (ENV-6). It is composed anew at
+// each call.
+func (a Artifact) Signed() []byte { return a.canonical(false) }

@@ -138,6 +138,15 @@ func (r *Refusal) Code() string { return r.Reason.Code() }
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
 
+// reasonOf returns the reason of a Refusal, and "" for any other error.
+func reasonOf(err error) Reason {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Reason
+	}
+	return ""
+}
+
 // refuse makes a Refusal whose artifact is not known (yet).
 func refuse(reason Reason, format string, args ...any) error {
 	return &Refusal{Reason: reason, Err: fmt.Errorf(format, args...)}
@@ -152,4 +161,15 @@ func about(ref Ref, err error) error {
 	named := *r
 	named.Artifact = ref
 	return &named
+}
+
+// within says in which place a refusal arose.
+func within(place string, err error) error {
+	var r *Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	placed := *r
+	placed.Err = fmt.Errorf("%s: %w", place, r.Err)
+	return &placed
 }
