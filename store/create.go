@@ -1,0 +1,97 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/store/durable"
+)
+
+// Enrolment is what a new scope is made of.
+type Enrolment struct {
+	Identity []durable.Entry // files of identity/, names relative to it, parents first
+	Set      *schema.Set     // the first active set; its version is the mark
+	Owner    *durable.Owner  // the account that runs the agent; nil: this process's
+}
+
+// Create makes a scope: the whole of it or nothing, also through a crash
+// (BND-2). The caller holds the lock of [LockForEnrolment] and has verified
+// everything. A scope that exists is refused with reason AlreadyEnrolled.
+func Create(stateDir, scope string, e Enrolment) error {
+	if err := CheckScope(scope); err != nil {
+		return err
+	}
+	tree, err := scopeTree(e)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(retesDir(stateDir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	fsys := durable.OS(root).OwnedBy(e.Owner)
+	if err := refuseExisting(fsys, stateDir, scope); err != nil {
+		return err
+	}
+	if err := durable.PublishDir(fsys, scope, tree); err != nil {
+		return fmt.Errorf("make scope %s: %w", scope, err)
+	}
+	return nil
+}
+
+func refuseExisting(fsys durable.FS, stateDir, scope string) error {
+	_, err := fsys.Lstat(scope)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(retesDir(stateDir), scope)
+	return refuse(AlreadyEnrolled, scope, "%s exists: enrol under another name with --as, "+
+		"or stop its agent and move that directory away", dir)
+}
+
+// scopeTree lays out a scope root, parents first.
+func scopeTree(e Enrolment) (durable.Tree, error) {
+	state := State{Node: e.Set.Node, Mark: e.Set.Version, Sets: []SetRecord{recordOf(e.Set)}}
+	text, err := formatState(state)
+	if err != nil {
+		return durable.Tree{}, fmt.Errorf("write %s: %w", stateFile, err)
+	}
+	active := setDir(e.Set.Version)
+	tree := durable.Tree{Perm: dirPerm}
+	tree.Entries = append(tree.Entries, directories(identityDir)...)
+	tree.Entries = append(tree.Entries, below(identityDir, e.Identity)...)
+	tree.Entries = append(tree.Entries, directories(path.Dir(mgmtDir), mgmtDir, ctrlDir, setsDir, active)...)
+	tree.Entries = append(tree.Entries, below(active, treeOf(e.Set).Entries)...)
+	tree.Entries = append(tree.Entries, directories(agentDir, workloadsDir)...)
+	tree.Entries = append(tree.Entries,
+		durable.Entry{Name: currentFile, Mode: filePerm, Data: formatCurrent(e.Set.Version)},
+		durable.Entry{Name: stateFile, Mode: filePerm, Data: text})
+	return tree, nil
+}
+
+func directories(names ...string) []durable.Entry {
+	entries := make([]durable.Entry, 0, len(names))
+	for _, name := range names {
+		entries = append(entries, durable.Entry{Name: name, Mode: fs.ModeDir | dirPerm})
+	}
+	return entries
+}
+
+// below moves entries into a directory.
+func below(dir string, entries []durable.Entry) []durable.Entry {
+	moved := make([]durable.Entry, 0, len(entries))
+	for _, e := range entries {
+		e.Name = path.Join(dir, e.Name)
+		moved = append(moved, e)
+	}
+	return moved
+}

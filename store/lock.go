@@ -1,0 +1,144 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/florete/flor/store/durable"
+)
+
+// lockPerm keeps the lock from everybody else: who can open it can hold it.
+const lockPerm fs.FileMode = 0o600
+
+// Lock is the exclusive right to change one scope (AGT-1). It ends with
+// [Lock.Release] or with the process, whichever comes first.
+type Lock struct{ file *os.File }
+
+// HeldError says that another process holds the scope's lock.
+type HeldError struct {
+	Scope string
+	PID   int // 0 where the holder had not yet written it
+}
+
+func (e *HeldError) Error() string {
+	holder := "another process"
+	if e.PID != 0 {
+		holder = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("%s %s: scope %s: held by %s: stop that one first", e.Code(), ScopeHeld, e.Scope, holder)
+}
+
+// Code returns the stable code of the refusal.
+func (e *HeldError) Code() string { return ScopeHeld.Code() }
+
+// LockScope takes the lock of an enrolled scope and writes our pid into it. It
+// does not wait: a lock that is held gives a *HeldError that names the holder.
+func LockScope(stateDir, scope string) (*Lock, error) {
+	if err := CheckScope(scope); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(retesDir(stateDir), scope)); err != nil {
+		return nil, notEnrolled(stateDir, scope, err)
+	}
+	return takeLock(stateDir, scope, nil)
+}
+
+// LockForEnrolment takes the lock of a scope that need not exist yet. It makes
+// the state directory where it is missing; the lock belongs to owner, who will
+// run the agent, where that is somebody else than we.
+func LockForEnrolment(stateDir, scope string, owner *durable.Owner) (*Lock, error) {
+	if err := CheckScope(scope); err != nil {
+		return nil, err
+	}
+	if err := makeRetes(stateDir, owner); err != nil {
+		return nil, fmt.Errorf("make the state directory: %w", err)
+	}
+	return takeLock(stateDir, scope, owner)
+}
+
+// makeRetes leaves the directories to us; a service user must be able to pass
+// through them to its scope, and nobody else has anything to see there.
+func makeRetes(stateDir string, owner *durable.Owner) error {
+	perm := userBasePerm
+	if owner != nil {
+		perm = systemBasePerm
+	}
+	if err := makeDir(stateDir, perm); err != nil {
+		return err
+	}
+	return makeDir(retesDir(stateDir), perm)
+}
+
+func takeLock(stateDir, scope string, owner *durable.Owner) (*Lock, error) {
+	file, err := openLock(stateDir, scope, owner)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of scope %s: %w", scope, err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = &HeldError{Scope: scope, PID: readPID(file)}
+	} else if err == nil {
+		err = writePID(file)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &Lock{file: file}, nil
+}
+
+// openLock opens the lock below a directory handle, so that no link leads away.
+func openLock(stateDir, scope string, owner *durable.Owner) (*os.File, error) {
+	root, err := os.OpenRoot(retesDir(stateDir))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(scope+lockSuffix, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, lockPerm)
+	if err != nil || owner == nil {
+		return file, err
+	}
+	if err := file.Chown(owner.UID, owner.GID); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+func writePID(file *os.File) error {
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+func readPID(file *os.File) int {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil || pid < 0 {
+		return 0
+	}
+	return pid
+}
+
+// Release gives the lock up. The file stays: unlinking it would let two
+// processes hold locks on two files of one name.
+func (l *Lock) Release() error {
+	return errors.Join(l.file.Truncate(0), l.file.Close())
+}
+
+func notEnrolled(stateDir, scope string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return refuse(NotEnrolled, scope, "there is no such scope below %s: run flor enroll <bundle>", retesDir(stateDir))
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/store/durable"
+)
+
+// Staged is a verified set on disk, not yet admitted: what a check may read.
+type Staged struct {
+	set     *schema.Set
+	fsys    durable.FS
+	base    string // absolute path of the directory fsys stands for
+	dir     string // final name of the set's directory, below base
+	settled bool   // it stands under its final name already
+	dryRoot *os.Root
+}
+
+// Path returns the absolute path of a member.
+func (st *Staged) Path(name string) string {
+	return filepath.Join(st.base, filepath.FromSlash(st.where()), artifactFile(name))
+}
+
+func (st *Staged) where() string {
+	if st.settled {
+		return st.dir
+	}
+	return st.dir + durable.PartialSuffix
+}
+
+// Discard removes what was staged; what had been there before stays.
+func (st *Staged) Discard() error {
+	var err error
+	if !st.settled {
+		err = durable.DiscardStaged(st.fsys, st.dir)
+	}
+	if st.dryRoot != nil {
+		err = errors.Join(err, st.dryRoot.Close())
+	}
+	return err
+}
+
+// Stage writes a verified set to sets/v<N>.partial (SET-3). Where sets/v<N>
+// exists it must be the same set canonically; another one is refused with
+// reason SetConflict.
+func (s *Scope) Stage(set *schema.Set) (*Staged, error) {
+	if s.lost {
+		return nil, s.refuseLost()
+	}
+	st := &Staged{set: set, fsys: s.fsys, base: s.dir, dir: setDir(set.Version)}
+	_, err := s.fsys.Lstat(st.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, wrapStage(set, durable.StageDir(s.fsys, st.dir, treeOf(set)))
+	}
+	if err != nil {
+		return nil, wrapStage(set, err)
+	}
+	if err := sameSet(s.fsys, st.dir, set); err != nil {
+		return nil, refuse(SetConflict, s.name, "%s exists and differs from the set that was offered: %w", st.dir, err)
+	}
+	st.settled = true
+	return st, nil
+}
+
+// StageDryRun writes a verified set below dir, a runtime root, where nothing
+// outlives the next boot. It can be checked and discarded, never admitted.
+func StageDryRun(dir string, set *schema.Set) (*Staged, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, wrapStage(set, err)
+	}
+	st := &Staged{set: set, fsys: durable.OS(root), base: dir, dir: "dry-run", dryRoot: root}
+	if err := durable.StageDir(st.fsys, st.dir, treeOf(set)); err != nil {
+		return nil, errors.Join(wrapStage(set, err), root.Close())
+	}
+	return st, nil
+}
+
+func wrapStage(set *schema.Set, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("stage %s: %w", setName(set.Version), err)
+}
+
+// treeOf has the members' texts, byte for byte (ENV-8).
+func treeOf(set *schema.Set) durable.Tree {
+	tree := durable.Tree{Perm: dirPerm}
+	for _, m := range set.Members {
+		tree.Entries = append(tree.Entries, durable.Entry{Name: artifactFile(m.Core().Name), Mode: filePerm, Data: m.Raw()})
+	}
+	return tree
+}
+
+// sameSet compares a directory with a set in canonical form.
+func sameSet(fsys durable.FS, dir string, set *schema.Set) error {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(entries) != len(set.Members) {
+		return fmt.Errorf("it has %d members, not %d", len(entries), len(set.Members))
+	}
+	for _, m := range set.Members {
+		if err := sameMember(fsys, dir, m); err != nil {
+			return fmt.Errorf("%s: %w", m.Core().Name, err)
+		}
+	}
+	return nil
+}
+
+func sameMember(fsys durable.FS, dir string, m envelope.Verified) error {
+	text, err := fsys.ReadFile(path.Join(dir, artifactFile(m.Core().Name)), envelope.MaxEnvelope)
+	if err != nil {
+		return err
+	}
+	canonical, err := envelope.Canonical(text)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(canonical, m.Canonical()) {
+		return errors.New("the texts differ")
+	}
+	return nil
+}
