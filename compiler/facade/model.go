@@ -16,18 +16,6 @@ func (v Value[T]) Given() bool { return v.At.Known() }
 // Whether it has the right form is for validation to judge.
 type Text = Value[string]
 
-// Collection is one of the top-level collections of a rete.
-type Collection string
-
-// The collections. Whatever file they are written in, they are united.
-const (
-	Nodes    Collection = "nodes"
-	Services Collection = "services"
-	Groups   Collection = "groups"
-	Roles    Collection = "roles"
-	Users    Collection = "users"
-)
-
 // Source is a rete as it is written: every file united, nothing resolved and
 // no default applied. Entries are ordered by file name and place.
 type Source struct {
@@ -43,20 +31,13 @@ type Source struct {
 	Roles    []*Role
 	Users    []*User
 
-	// gaps has the collections of which something could not be read.
-	gaps map[Collection]bool
-	// reteFaulty says that a rete section was there and could not be read.
-	reteFaulty bool
+	hidden hidden
 }
 
-// Whole reports whether everything that was written for a collection has been
-// read. Where it has not, a name that seems to be missing may stand in what was
-// refused, and saying so would be an echo.
-func (s *Source) Whole(c Collection) bool { return !s.gaps[c] }
-
-// ReteFaulty reports whether a rete section may stand in a part of the source
-// that was refused.
-func (s *Source) ReteFaulty() bool { return s.reteFaulty }
+// MayMention reports whether a word stands, or may stand, in a part of the
+// source that was refused. What is missed of that name is then an echo of the
+// refusal and not worth a word.
+func (s *Source) MayMention(word string) bool { return s.hidden.mayMention(word) }
 
 // Rete is the section of that name.
 type Rete struct {

@@ -1,0 +1,140 @@
+package facade
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"github.com/florete/flor/compiler/diag"
+)
+
+// compose turns a text into a tree of nodes. The tree is nil when the text is
+// empty or when the fault is not.
+func compose(name string, text []byte) (*yaml.Node, *diag.Diagnostic) {
+	if at, ok := tabIndentation(text); ok {
+		d := tabIndent.At(placeOfByte(name, text, at), "this line is indented with a tab").Suggest("replace the tab by spaces")
+		return nil, &d
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(MaxDepth))))
+	if err != nil {
+		panic(fmt.Sprintf("the options of the YAML loader: %v", err)) // constant options: a bug of ours
+	}
+	tree, fault := loadDocument(name, loader)
+	if fault != nil || tree == nil {
+		return nil, fault
+	}
+	second, fault := loadDocument(name, loader)
+	if fault != nil {
+		return nil, fault
+	}
+	if second != nil {
+		d := severalDocuments.At(placeOf(name, second), "another document starts here").Suggest("remove the line `---`, or move what follows to a file of its own")
+		return nil, &d
+	}
+	return tree.Content[0], nil
+}
+
+// loadDocument returns nil at the end of the text.
+func loadDocument(name string, loader *yaml.Loader) (*yaml.Node, *diag.Diagnostic) {
+	var doc yaml.Node
+	err := loader.Load(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		d := syntaxFault(name, err)
+		return nil, &d
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return nil, nil
+	}
+	return &doc, nil
+}
+
+func syntaxFault(name string, err error) diag.Diagnostic {
+	at := diag.WholeFile(name)
+	var l *yaml.LoadError
+	if !errors.As(err, &l) {
+		return badSyntax.At(at, "this is not YAML: %v", err)
+	}
+	at.Start = positionOr(l.Mark, positionOr(l.ContextMark, at.Start))
+	at.End = at.Start
+	switch {
+	case strings.Contains(l.Message, "max depth"):
+		return tooDeep.At(at, "the nesting is deeper than %d", MaxDepth)
+	case strings.Contains(l.Message, "unknown anchor"):
+		return anchorUsed.At(at, "an alias is used here").Suggest("write the value out")
+	}
+	d := badSyntax.At(at, "this is not YAML: %s", l.Message)
+	if l.ContextMsg == "" || l.ContextMark.Line == 0 {
+		return d
+	}
+	context := diag.Place{File: name, Start: positionOr(l.ContextMark, at.Start)}
+	context.End = context.Start
+	return d.Also(context, "%s that starts here", l.ContextMsg)
+}
+
+func positionOr(m yaml.Mark, other diag.Position) diag.Position {
+	if m.Line < 1 {
+		return other
+	}
+	return diag.Position{Line: m.Line, Column: max(m.Column, 1)}
+}
+
+// tabIndentation finds the first tab in front of the first word of a line.
+func tabIndentation(text []byte) (int, bool) {
+	start := 0
+	for line := range bytes.Lines(text) {
+		blank := len(line) - len(bytes.TrimLeft(line, " \t"))
+		rest := bytes.TrimRight(line[blank:], "\r\n")
+		tab := bytes.IndexByte(line[:blank], '\t')
+		if tab >= 0 && len(rest) > 0 && rest[0] != '#' {
+			return start + tab, true
+		}
+		start += len(line)
+	}
+	return 0, false
+}
+
+// placeOf gives the range of a node. The end of a scalar is worked out from
+// its value; a value that is written with escapes or over several lines gets a
+// range that is too short or too long, never a wrong start.
+func placeOf(name string, n *yaml.Node) diag.Place {
+	p := diag.Place{File: name, Start: diag.Position{Line: max(n.Line, 1), Column: max(n.Column, 1)}}
+	p.End = p.Start
+	if n.Kind == yaml.ScalarNode {
+		p.End.Column += len([]rune(n.Value))
+		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+			p.End.Column += 2
+		}
+	}
+	return p
+}
+
+// isPlainString reports whether a plain scalar is a string in every version of
+// YAML. It is stricter than the resolver of the YAML package, which reads no
+// and 12:30 as strings where others see a boolean and a number.
+func isPlainString(n *yaml.Node) bool {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return true
+	}
+	return n.ShortTag() == "!!str" && !isOldBoolean(n.Value) && !oldNumber.MatchString(n.Value)
+}
+
+func isOldBoolean(s string) bool {
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "=":
+		return true
+	}
+	return false
+}
+
+// oldNumber matches the numbers of YAML 1.1: underscores between digits, and
+// base 60.
+var oldNumber = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?$`)
