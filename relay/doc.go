@@ -1,0 +1,49 @@
+// Package relay is the coordinator: it stores the latest published tree and
+// serves each node its slice of it. It holds no key, verifies no signature, reads
+// only the routing core of an artifact (ENV-16) and never rewrites a byte of one.
+//
+// Who calls it: cmd/flor-coordinator, and any program that wants to be a
+// coordinator among other things. Make a [Storage], give it to [New], and put the
+// two handlers behind a listener each; who may reach which is not decided here.
+//
+//	store, err := relay.OpenFileStore(dir)
+//	r, err := relay.New(ctx, store, relay.Options{Log: log})
+//	sync := relay.NewServer(r.SyncHandler(), log)
+//	publish := relay.NewServer(r.PublishHandler(), log)
+//
+// What it promises:
+//
+//   - A publish replaces the whole tree or changes nothing; it is durable, then
+//     visible, then answered (CRD-4). Publishes are judged one after another by
+//     two gates that are functions of values: [ParseTree], the structural one
+//     (CRD-2), and [Judge], the monotonic one (CRD-3).
+//   - A read is served from one immutable snapshot, whose documents were put
+//     together when the tree was accepted: no lock, no copy, never a mix of two
+//     trees (CRD-5).
+//   - A request with wait is held while it would be told nothing new; a publish
+//     wakes only those who watch a node that changed (CRD-6).
+//   - What is unreadable on disk is set aside and a publish stays possible,
+//     because a publish is the cure (CRD-7).
+//
+// Choices where the contract is silent:
+//
+//   - A held answer ends when it becomes a set, or when a node that was there
+//     leaves the tree. A watcher of an absent node is not told that other nodes
+//     were published; it is answered when its time is over.
+//   - While draining, a request that would be held gets 503 with
+//     {"error":"draining"}; one that can be answered at once is answered.
+//   - Members that are byte-identical to what is served are never a conflict,
+//     also when a crash between the two writes of an earlier publish left a floor
+//     above them on record.
+//   - A body that stands still gets 408 with {"error":"too_slow"}. Where a sync
+//     after the rename fails, nobody knows what is on disk (SET-2): the publish
+//     gets 500 with {"error":"outcome_unknown"} and [Relay.Failed] tells the
+//     program to end as a crash and read the truth again.
+//   - A tree without any artifact is malformed: it would unpublish the rete.
+//   - An artifact over 4 MiB is malformed: no agent would take it.
+//   - A state directory belongs to one process at a time; [OpenFileStore] holds a
+//     lock in it, so that a reset beside a running coordinator is refused.
+//
+// Limits: 256 MiB a publish, 64 MiB and 256 artifacts a node, 60 s a held answer.
+// Bodies are bounded while they are read and timed by progress: 64 KiB in 30 s.
+package relay

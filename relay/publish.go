@@ -1,0 +1,155 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/relay/internal/wire"
+)
+
+// PublishHandler serves POST of /publish/mgmt (CRD-1). It is safe for concurrent
+// use; publishes are judged one after another.
+func (r *Relay) PublishHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.reply(w, req, "publish", r.receive(w, req))
+	})
+}
+
+func (r *Relay) receive(w http.ResponseWriter, req *http.Request) *answer {
+	if req.URL.EscapedPath() != wire.PublishPath {
+		return answerNotFound
+	}
+	if req.Method != http.MethodPost {
+		return methodNotAllowed(http.MethodPost)
+	}
+	doc, refused := readBody(newPacedReader(w, req.Body), req.ContentLength)
+	if refused != nil {
+		return refused
+	}
+	tree, err := ParseTree(doc)
+	if err != nil {
+		return r.refuseTree(err)
+	}
+	// Whether the publisher stays to hear it or not: what was begun is finished.
+	return r.outcome(r.publish(context.WithoutCancel(req.Context()), tree))
+}
+
+// refuseTree puts a structural refusal into words.
+func (r *Relay) refuseTree(err error) *answer {
+	r.log.Warn("publish refused", "code", errorCode(err), "error", err)
+	var refusal *TreeError
+	if errors.As(err, &refusal) && refusal.Reason == TreeTooLarge {
+		return fault(http.StatusRequestEntityTooLarge, wire.TooLarge, err.Error())
+	}
+	return fault(http.StatusBadRequest, wire.MalformedTree, err.Error())
+}
+
+// readBody reads a published document, never more than the limit (CRD-8).
+func readBody(body io.Reader, announced int64) ([]byte, *answer) {
+	if announced > envelope.MaxSetPublish {
+		return nil, tooLarge()
+	}
+	var doc bytes.Buffer
+	n, err := doc.ReadFrom(io.LimitReader(body, envelope.MaxSetPublish+1))
+	switch {
+	case n > envelope.MaxSetPublish:
+		return nil, tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fault(http.StatusRequestTimeout, wire.TooSlow,
+			fmt.Sprintf("the body stood still: %d KiB must come in %s", pieceSize>>10, pieceTime))
+	case err != nil:
+		return nil, fault(http.StatusBadRequest, wire.MalformedTree, "the body ended early")
+	}
+	return doc.Bytes(), nil
+}
+
+func tooLarge() *answer {
+	return fault(http.StatusRequestEntityTooLarge, wire.TooLarge,
+		fmt.Sprintf("a published tree has at most %d bytes", envelope.MaxSetPublish))
+}
+
+// published is what became of an accepted publish.
+type published struct {
+	nodes   int
+	changed []string
+}
+
+// publish takes its turn, judges the tree against what is stored then, stores it
+// and makes it visible, in this order (CRD-4).
+func (r *Relay) publish(ctx context.Context, offered *Tree) (published, error) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	for {
+		result, err := r.attempt(ctx, offered)
+		if !errors.Is(err, ErrConflict) {
+			return result, err
+		}
+		if err := r.reload(ctx); err != nil {
+			return published{}, err
+		}
+	}
+}
+
+// attempt is one round of compare-and-swap. Whoever calls it has the turn.
+func (r *Relay) attempt(ctx context.Context, offered *Tree) (published, error) {
+	if err := r.failure(); err != nil {
+		return published{}, err
+	}
+	now := r.now.Load()
+	changed, err := Judge(now.tree, now.floors, offered)
+	if err != nil {
+		return published{}, err
+	}
+	result := published{nodes: len(offered.Nodes()), changed: changed}
+	if len(changed) == 0 {
+		return result, nil
+	}
+	offered.adopt(now.tree)
+	next := State{Tree: offered, Floors: now.floors.Raise(offered)}
+	revision, err := r.storage.Swap(ctx, now.revision, next)
+	if err != nil {
+		return published{}, err
+	}
+	r.show(&snapshot{tree: next.Tree, floors: next.Floors, revision: revision}, changed)
+	return result, nil
+}
+
+// outcome puts the end of a publish into words.
+func (r *Relay) outcome(result published, err error) *answer {
+	var (
+		conflict *ConflictError
+		unknown  *UnknownOutcome
+	)
+	switch {
+	case errors.As(err, &conflict):
+		r.log.Warn("publish refused", "code", conflict.Code(), "error", err)
+		return document(http.StatusConflict, wire.VersionConflict,
+			wire.Conflicts{Error: wire.VersionConflict, Nodes: conflict.Nodes})
+	case errors.As(err, &unknown):
+		r.fail(unknown)
+		return fault(http.StatusInternalServerError, wire.OutcomeUnknown, err.Error())
+	case err != nil:
+		r.log.Error("publish not stored", "code", notStored.Code(), "error", err)
+		return fault(http.StatusInsufficientStorage, wire.NotStored, notStored.Code()+" "+string(notStored)+": "+err.Error())
+	}
+	word := wire.Accepted
+	if len(result.changed) == 0 {
+		word, result.changed = wire.Unchanged, []string{}
+	}
+	r.log.Info("tree published", "result", word, "nodes", result.nodes, "changed", len(result.changed))
+	return document(http.StatusOK, word, wire.Outcome{Result: word, Nodes: result.nodes, Changed: result.changed})
+}
+
+func errorCode(err error) string {
+	var coded interface{ Code() string }
+	if errors.As(err, &coded) {
+		return coded.Code()
+	}
+	return ""
+}

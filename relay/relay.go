@@ -1,0 +1,179 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are what a Relay may be given. The zero value is fine.
+type Options struct {
+	// Log gets publishes, refusals and damage; nil discards.
+	Log *slog.Logger
+	// Registerer gets flor_coordinator_requests_total (OBS-6); nil keeps it
+	// unregistered.
+	Registerer prometheus.Registerer
+}
+
+// Relay is a coordinator without its listeners. It is safe for concurrent use.
+type Relay struct {
+	storage  Storage
+	log      *slog.Logger
+	requests *prometheus.CounterVec
+
+	now     atomic.Pointer[snapshot] // what readers see
+	turn    sync.Mutex               // held by whoever changes what is stored
+	watches watches
+
+	drain    sync.Once
+	draining chan struct{}
+
+	fault   sync.Mutex
+	failErr error
+	failed  chan struct{}
+}
+
+// snapshot is what is published at one time. It does not change.
+type snapshot struct {
+	tree     *Tree
+	floors   Floors
+	revision Revision
+}
+
+// New reads what is stored and makes a relay that serves it. Damage that the
+// storage reports is logged and does not keep it from starting (CRD-7).
+func New(ctx context.Context, storage Storage, opts Options) (*Relay, error) {
+	r := &Relay{
+		storage:  storage,
+		log:      opts.Log,
+		requests: newRequests(),
+		draining: make(chan struct{}),
+		failed:   make(chan struct{}),
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Registerer != nil {
+		if err := opts.Registerer.Register(r.requests); err != nil {
+			return nil, fmt.Errorf("counters of the relay: %w", err)
+		}
+	}
+	r.now.Store(&snapshot{})
+	if err := r.reload(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// newRequests makes the counter of OBS-6. Both labels come from closed lists.
+func newRequests() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "flor_coordinator_requests_total",
+		Help: "Requests answered, by operation and result.",
+	}, []string{"operation", "result"})
+}
+
+// reload reads the storage and shows what it has. Whoever calls it has the turn,
+// or is alone.
+func (r *Relay) reload(ctx context.Context) error {
+	state, revision, err := r.storage.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("load the published tree: %w", err)
+	}
+	for _, d := range state.Damage {
+		r.log.Error("stored state is damaged, a publish repairs it",
+			"code", d.Reason.Code(), "reason", string(d.Reason), "file", d.Name, "set_aside_as", d.SetAs, "error", d.Problem)
+	}
+	before := r.now.Load()
+	changed := difference(before.tree, state.Tree)
+	r.show(&snapshot{tree: state.Tree, floors: state.Floors.Raise(state.Tree), revision: revision}, changed)
+	return nil
+}
+
+// difference names the nodes whose sets differ between two trees.
+func difference(before, after *Tree) []string {
+	changed := departed(before, after)
+	for _, node := range after.Nodes() {
+		if held := before.set(node); held == nil || !held.identical(after.set(node)) {
+			changed = append(changed, node)
+		}
+	}
+	return changed
+}
+
+// show makes a snapshot visible and wakes who waits for what changed. The order
+// matters: who is woken looks at the new one.
+func (r *Relay) show(s *snapshot, changed []string) {
+	r.now.Store(s)
+	r.watches.wake(changed)
+}
+
+// Follow takes over what other relays put into the same storage, until ctx ends
+// or the storage fails. A relay that is alone with its storage need not run it.
+func (r *Relay) Follow(ctx context.Context) error {
+	for {
+		if err := r.storage.Watch(ctx, r.now.Load().revision); err != nil {
+			return err
+		}
+		if err := r.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Relay) catchUp(ctx context.Context) error {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	return r.reload(ctx)
+}
+
+// Published gives the tree that is served, nil when nothing is published.
+func (r *Relay) Published() *Tree { return r.now.Load().tree }
+
+// Drain ends the held answers at once and refuses new ones (CRD-6). Requests
+// that need no holding are served on; stopping the listeners is for the caller.
+func (r *Relay) Drain() { r.drain.Do(func() { close(r.draining) }) }
+
+func (r *Relay) isDraining() bool {
+	select {
+	case <-r.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// Failed is closed when the relay no longer knows what is stored (SET-2). The
+// program must end as a crash, with Err in its log, and read the truth again at
+// its next start. Until then reads go on and no publish is taken.
+func (r *Relay) Failed() <-chan struct{} { return r.failed }
+
+// Err tells why Failed is closed.
+func (r *Relay) Err() error { return r.failure() }
+
+func (r *Relay) fail(err error) {
+	r.fault.Lock()
+	defer r.fault.Unlock()
+	if r.failErr == nil {
+		r.failErr = err
+		r.log.Error("what is stored is unknown, restart needed", "code", outcomeUnknown.Code(), "error", err)
+		close(r.failed)
+	}
+}
+
+func (r *Relay) failure() error {
+	r.fault.Lock()
+	defer r.fault.Unlock()
+	return r.failErr
+}
+
+// reply counts and writes an answer.
+func (r *Relay) reply(w http.ResponseWriter, req *http.Request, operation string, a *answer) {
+	r.requests.WithLabelValues(operation, a.result).Inc()
+	a.write(w, req)
+}
