@@ -1,0 +1,144 @@
+package compiler
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/florete/flor/envelope"
+)
+
+const (
+	// LedgerSchemaVersion is what ledger.json says of itself.
+	LedgerSchemaVersion = "1.0"
+	// MaxLedger is the most bytes that are read as a ledger: 256 artifacts of
+	// 10,000 nodes fit several times over.
+	MaxLedger = 256 << 20
+	// MaxFloorStep is how far above our own version a floor that a coordinator
+	// reports is believed (CMP-15). A coordinator is not trusted with more: it
+	// could use up the version numbers of a node.
+	MaxFloorStep = 1 << 9
+)
+
+// Ledger remembers the highest version that was ever signed for each node
+// (CMP-15). It is .flor/ledger.json, kept in git. Nodes that left stay in it.
+type Ledger struct {
+	SchemaVersion string                `json:"schema_version"`
+	Nodes         map[string]LedgerNode `json:"nodes"`
+}
+
+// LedgerNode is one node's line in the ledger.
+type LedgerNode struct {
+	// Version is the highest version that was signed for the node here.
+	Version uint64 `json:"version"`
+	// Floor is a version that somebody else has seen of this node: the next
+	// set must be above it. 0 when none was learnt.
+	Floor uint64 `json:"floor"`
+	// Files maps each file of the node's compiled set to its SHA-256 in hex;
+	// empty for a node that left.
+	Files map[string]string `json:"files"`
+}
+
+// emptyLedger is that of a repository which was never compiled.
+func emptyLedger() *Ledger {
+	return &Ledger{SchemaVersion: LedgerSchemaVersion, Nodes: map[string]LedgerNode{}}
+}
+
+// parseLedger reads a ledger strictly: one that was damaged or written by a
+// newer retectl is refused, never repaired by guessing.
+func parseLedger(text []byte) (*Ledger, error) {
+	if len(text) > MaxLedger {
+		return nil, ledgerDamaged(fmt.Errorf("it is over %d bytes", MaxLedger))
+	}
+	var l Ledger
+	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
+		return nil, ledgerUnreadable(text, err)
+	}
+	if l.SchemaVersion != LedgerSchemaVersion {
+		return nil, ledgerNewer(l.SchemaVersion)
+	}
+	if err := l.check(); err != nil {
+		return nil, ledgerDamaged(err)
+	}
+	if l.Nodes == nil {
+		l.Nodes = map[string]LedgerNode{}
+	}
+	return &l, nil
+}
+
+// ledgerUnreadable tells a ledger of a newer form from one that is broken.
+func ledgerUnreadable(text []byte, cause error) error {
+	var probe struct {
+		SchemaVersion string `json:"schema_version"`
+	}
+	if json.Unmarshal(text, &probe) == nil && probe.SchemaVersion != LedgerSchemaVersion && probe.SchemaVersion != "" {
+		return ledgerNewer(probe.SchemaVersion)
+	}
+	return ledgerDamaged(cause)
+}
+
+func (l *Ledger) check() error {
+	for node, entry := range l.Nodes {
+		if err := envelope.SafeName(node); err != nil {
+			return fmt.Errorf("node %q: %w", node, err)
+		}
+		if entry.Version > envelope.MaxVersion || entry.Floor > envelope.MaxVersion {
+			return fmt.Errorf("node %s: a version over %d", node, uint64(envelope.MaxVersion))
+		}
+	}
+	return nil
+}
+
+// text is the ledger as it is written: sorted, indented, one newline at the end.
+func (l *Ledger) text() ([]byte, error) {
+	text, err := json.Marshal(l, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, fmt.Errorf("encode ledger: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// clone lets a caller change nodes without touching l.
+func (l *Ledger) clone() *Ledger {
+	return &Ledger{SchemaVersion: LedgerSchemaVersion, Nodes: maps.Clone(l.Nodes)}
+}
+
+// same tells whether both ledgers would be the same file.
+func (l *Ledger) same(other *Ledger) bool {
+	a, errA := l.text()
+	b, errB := other.text()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// last is the highest version that is known of node, by whoever signed it.
+func (l *Ledger) last(node string) uint64 {
+	entry := l.Nodes[node]
+	return max(entry.Version, entry.Floor)
+}
+
+// Conflict is what a coordinator says of one node whose offered version it
+// cannot take (coordinator's 409).
+type Conflict struct {
+	Node            string
+	Stored, Offered uint64
+}
+
+// Learn returns the ledger with the stored versions of conflicts as floors
+// (CMP-15), and the conflicts that are not believed because they lie more than
+// MaxFloorStep above what was offered or ever signed here.
+func (l *Ledger) Learn(conflicts []Conflict) (learnt *Ledger, unbelieved []Conflict) {
+	learnt = l.clone()
+	for _, c := range conflicts {
+		entry, known := learnt.Nodes[c.Node]
+		if !known || c.Stored > entry.Version+MaxFloorStep {
+			unbelieved = append(unbelieved, c)
+			continue
+		}
+		entry.Floor = max(entry.Floor, c.Stored)
+		learnt.Nodes[c.Node] = entry
+	}
+	return learnt, unbelieved
+}

@@ -1,0 +1,275 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/store/durable"
+)
+
+// stagingWriters is how many nodes are staged at once: writing waits for the
+// disk more than for a processor.
+const stagingWriters = 16
+
+// journal is a compile that has been decided: what is staged belongs into the
+// tree. It is written once everything is staged, and that is the moment from
+// which the new tree is the truth (CMP-15).
+type journal struct {
+	SchemaVersion string                 `json:"schema_version"`
+	Nodes         map[string]journalNode `json:"nodes"`
+	Ledger        *Ledger                `json:"ledger"`
+}
+
+// journalNode is what becomes of one node's files. A node that puts nothing is
+// removed.
+type journalNode struct {
+	Put  []string `json:"put"`
+	Drop []string `json:"drop"`
+}
+
+// commitTree replaces the sets of nodes in the tree, and the ledger, as one
+// step: a crash leaves the old or the new. A nil set removes the node. The
+// caller holds the lock and has called recoverTree.
+func commitTree(fsys durable.FS, sets map[string]setFiles, ledger *Ledger) error {
+	if len(sets) == 0 {
+		return writeLedger(fsys, ledger)
+	}
+	j := journal{SchemaVersion: LedgerSchemaVersion, Nodes: map[string]journalNode{}, Ledger: ledger}
+	for node, files := range sets {
+		entry, err := journalEntry(fsys, node, files)
+		if err != nil {
+			return err
+		}
+		j.Nodes[node] = entry
+	}
+	if err := stage(fsys, sets); err != nil {
+		return fmt.Errorf("stage the compiled tree: %w", err)
+	}
+	if err := writeJournal(fsys, j); err != nil {
+		return err
+	}
+	return finish(fsys, j)
+}
+
+func journalEntry(fsys durable.FS, node string, files setFiles) (journalNode, error) {
+	before, err := readSetNames(fsys, node)
+	if err != nil {
+		return journalNode{}, err
+	}
+	entry := journalNode{Put: sortedKeys(files)}
+	for _, name := range before {
+		if _, stays := files[name]; !stays {
+			entry.Drop = append(entry.Drop, name)
+		}
+	}
+	return entry, nil
+}
+
+func readSetNames(fsys durable.FS, node string) ([]string, error) {
+	entries, err := fsys.ReadDir(setDir(node))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if path.Ext(e.Name()) == fileSuffix {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// stage writes the new sets below the staging directory and makes them durable.
+func stage(fsys durable.FS, sets map[string]setFiles) error {
+	if err := fsys.RemoveAll(stagingDir); err != nil {
+		return err
+	}
+	if err := fsys.Mkdir(stagingDir, dirMode); err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(stagingWriters)
+	for node, files := range sets {
+		if files != nil {
+			group.Go(func() error { return durable.StageDir(fsys, path.Join(stagingDir, node), files.tree()) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return errors.Join(fsys.SyncDir(stagingDir), fsys.SyncDir(florDir))
+}
+
+func (f setFiles) tree() durable.Tree {
+	tree := durable.Tree{Perm: dirMode}
+	for _, name := range sortedKeys(f) {
+		tree.Entries = append(tree.Entries, durable.Entry{Name: name, Mode: fileMode, Data: f[name]})
+	}
+	return tree
+}
+
+func writeJournal(fsys durable.FS, j journal) error {
+	text, err := json.Marshal(j, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return fmt.Errorf("encode journal: %w", err)
+	}
+	if err := durable.ReplaceFile(fsys, journalFile, text, fileMode); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	return nil
+}
+
+// recoverTree completes a compile that was cut short after its decision, and
+// drops one that was cut short before. The caller holds the lock.
+func recoverTree(fsys durable.FS) error {
+	text, err := fsys.ReadFile(journalFile, MaxLedger)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fsys.RemoveAll(stagingDir)
+	}
+	if err != nil {
+		return err
+	}
+	j, err := parseJournal(text)
+	if err != nil {
+		return refuse(ReasonJournalDamaged, "%s: %w; restore %s from git and remove the journal and %s", journalFile, err, florDir, stagingDir)
+	}
+	return finish(fsys, j)
+}
+
+func parseJournal(text []byte) (journal, error) {
+	var j journal
+	if err := json.Unmarshal(text, &j, json.RejectUnknownMembers(true)); err != nil {
+		return j, err
+	}
+	if j.SchemaVersion != LedgerSchemaVersion || j.Ledger == nil {
+		return j, fmt.Errorf("it has schema_version %q and not %s, or no ledger", j.SchemaVersion, LedgerSchemaVersion)
+	}
+	for node, entry := range j.Nodes {
+		if err := entry.check(node); err != nil {
+			return j, err
+		}
+	}
+	return j, j.Ledger.check()
+}
+
+func (n journalNode) check(node string) error {
+	if err := envelope.SafeName(node); err != nil {
+		return err
+	}
+	for _, list := range [][]string{n.Put, n.Drop} {
+		for _, name := range list {
+			if err := envelope.SafeName(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish does what the journal says. Every step may have been done already: a
+// staged file that is gone has been moved.
+func finish(fsys durable.FS, j journal) error {
+	if err := ensureDir(fsys, treeDir); err != nil {
+		return err
+	}
+	for _, node := range sortedKeys(j.Nodes) {
+		if err := j.Nodes[node].apply(fsys, node); err != nil {
+			return fmt.Errorf("move the set of node %s into the compiled tree: %w", node, err)
+		}
+	}
+	if err := errors.Join(fsys.SyncDir(treeDir), fsys.SyncDir(florDir)); err != nil {
+		return err
+	}
+	if err := writeLedger(fsys, j.Ledger); err != nil {
+		return err
+	}
+	return clearJournal(fsys)
+}
+
+func (n journalNode) apply(fsys durable.FS, node string) error {
+	if len(n.Put) == 0 {
+		return fsys.RemoveAll(path.Join(treeDir, node))
+	}
+	dir := setDir(node)
+	if err := errors.Join(ensureDir(fsys, path.Dir(dir)), ensureDir(fsys, dir)); err != nil {
+		return err
+	}
+	for _, name := range n.Put {
+		staged := path.Join(stagingDir, node+durable.PartialSuffix, name)
+		if err := moveStaged(fsys, staged, path.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range n.Drop {
+		if err := fsys.RemoveAll(path.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(fsys.SyncDir(dir), fsys.SyncDir(path.Dir(dir)))
+}
+
+// moveStaged moves a file over its predecessor, unless that was done before.
+func moveStaged(fsys durable.FS, staged, final string) error {
+	if _, err := fsys.Lstat(staged); err == nil {
+		return fsys.Rename(staged, final)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err := fsys.Lstat(final)
+	return err
+}
+
+func ensureDir(fsys durable.FS, dir string) error {
+	err := fsys.Mkdir(dir, dirMode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// clearJournal ends a commit. The journal goes first: staging without one is
+// rubbish, a journal without staging would be a riddle.
+func clearJournal(fsys durable.FS) error {
+	if err := fsys.RemoveAll(journalFile); err != nil {
+		return err
+	}
+	if err := fsys.SyncDir(florDir); err != nil {
+		return err
+	}
+	return fsys.RemoveAll(stagingDir)
+}
+
+// readLedger reads the ledger; a missing one is empty, and the tree tells the
+// versions.
+func readLedger(fsys durable.FS) (*Ledger, error) {
+	text, err := fsys.ReadFile(ledgerFile, MaxLedger)
+	if errors.Is(err, fs.ErrNotExist) {
+		return emptyLedger(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseLedger(text)
+}
+
+// writeLedger replaces the ledger unless it would not change.
+func writeLedger(fsys durable.FS, ledger *Ledger) error {
+	if before, err := readLedger(fsys); err == nil && before.same(ledger) {
+		return nil
+	}
+	text, err := ledger.text()
+	if err != nil {
+		return err
+	}
+	if err := durable.ReplaceFile(fsys, ledgerFile, text, fileMode); err != nil {
+		return fmt.Errorf("write ledger: %w", err)
+	}
+	return nil
+}
