@@ -10,6 +10,7 @@ func Codes() map[string]string {
 		"FL2303": "unknown-name: no such workload is supervised",
 		"FL2304": "not-running: the supervisor has ended, or was started a second time",
 		"FL2305": "spawn-failed: the executable could not be started",
+		"FL2306": "unverified: the caller refuses to have this workload run",
 	}
 }
 

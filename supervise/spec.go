@@ -2,10 +2,10 @@ package supervise
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -177,5 +177,10 @@ func (s *Spec) sameAs(n *Spec) bool {
 	return s.Path == n.Path && s.Dir == n.Dir && slices.Equal(s.Args, n.Args) && slices.Equal(s.Env, n.Env)
 }
 
-// command prints the spec for a person.
-func (s *Spec) command() string { return fmt.Sprintf("%s %s", s.Path, strings.Join(s.Args, " ")) }
+// describe says in words how the process ended.
+func (e *Exit) describe() string {
+	if e.Signal != "" {
+		return "signal: " + e.Signal
+	}
+	return "exit code " + strconv.Itoa(e.Code)
+}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -17,7 +20,7 @@ type Options struct {
 	// Log receives starts, ends and refusals; nil discards them.
 	Log *slog.Logger
 	// OnRestart, if set, is told of each spawn after the first one of a
-	// child. It must return at once.
+	// child. It must return at once and may be called from any goroutine.
 	OnRestart func(name string, cause Cause)
 }
 
@@ -32,37 +35,289 @@ const (
 	CauseChanged     Cause = "changed"
 )
 
+// phase is where the supervisor is in its own life.
+type phase int
+
+const (
+	idle phase = iota
+	running
+	over
+)
+
 // Supervisor runs a list of children. Its methods may be called from any
 // goroutine.
 type Supervisor struct {
-	opts Options
-	mu   sync.Mutex
+	opts   Options
+	log    *slog.Logger
+	record *record
+	wg     sync.WaitGroup
+
+	// applying serializes whoever changes the list of children.
+	applying sync.Mutex
+	phase    phase
+	pending  []Spec
+
+	mu      sync.Mutex
+	order   []string
+	workers map[string]*worker
+	// changed is closed and replaced at each change of a status.
+	changed chan struct{}
+	// ended is closed when the last child has ended.
+	ended chan struct{}
 }
 
 // New returns a supervisor that runs nothing yet.
-func New(opts Options) *Supervisor { return &Supervisor{opts: opts} }
+func New(opts Options) *Supervisor {
+	log := opts.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Supervisor{
+		opts: opts, log: log,
+		record:  newRecord(opts.RunDir),
+		workers: map[string]*worker{},
+		changed: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+}
+
+// jitter is the randomness of the restart policy.
+func (s *Supervisor) jitter() float64 { return 2*rand.Float64() - 1 }
 
 // Run ends survivors of an earlier supervisor, starts what Apply was given,
 // and supervises it until ctx is done. Then it stops all in reverse order,
 // one after the other, and returns nil (SUP-8). It may be called once.
-func (s *Supervisor) Run(ctx context.Context) error { return nil }
+func (s *Supervisor) Run(ctx context.Context) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	s.stopAll()
+	return nil
+}
+
+func (s *Supervisor) begin(ctx context.Context) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	if s.phase != idle {
+		return refuse("FL2304", "not-running", "this supervisor has run already: make a new one")
+	}
+	if err := s.endSurvivors(ctx); err != nil {
+		return err
+	}
+	s.phase = running
+	s.apply(ctx, s.pending)
+	s.pending = nil
+	return nil
+}
+
+func (s *Supervisor) endSurvivors(ctx context.Context) error {
+	if s.opts.RunDir == "" {
+		return nil
+	}
+	survivors, err := EndSurvivors(ctx, s.opts.RunDir, Policy{}.withDefaults().RestartGrace)
+	for _, v := range survivors {
+		s.log.Warn("ended a process that an earlier supervisor had left", "workload", v.Name, "pid", v.PID)
+	}
+	return err
+}
+
+// stopAll ends every child, the last in the list first, each after the one
+// before has ended.
+func (s *Supervisor) stopAll() {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	s.phase = over
+	workers := s.inOrder()
+	slices.Reverse(workers)
+	for _, w := range workers {
+		w.leave()
+		<-w.done
+	}
+	s.wg.Wait()
+	close(s.ended)
+}
 
 // Apply makes specs the list of what is to run: in list order new ones are
 // started, changed ones offered their change or restarted, and those that are
 // no longer listed are stopped in reverse order (SUP-8). It returns when all
 // have been told, not when they have done it. Before Run it only sets the
-// list that Run starts with.
-func (s *Supervisor) Apply(ctx context.Context, specs []Spec) error { return nil }
+// list that Run starts with. A list that cannot be supervised, and a
+// supervisor that has ended, are an *[Error], and nothing changes.
+func (s *Supervisor) Apply(ctx context.Context, specs []Spec) error {
+	if err := checkSpecs(specs); err != nil {
+		return err
+	}
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	switch s.phase {
+	case idle:
+		s.pending = slices.Clone(specs)
+	case running:
+		s.apply(ctx, specs)
+	case over:
+		return refuse("FL2304", "not-running", "the supervisor has ended")
+	}
+	return nil
+}
+
+// apply is called with applying held.
+func (s *Supervisor) apply(ctx context.Context, specs []Spec) {
+	for _, w := range s.dropped(specs) {
+		w.leave()
+	}
+	s.setOrder(specs)
+	for _, spec := range specs {
+		s.applyOne(ctx, spec)
+	}
+}
+
+// dropped returns the workers that specs no longer list, the last one first.
+func (s *Supervisor) dropped(specs []Spec) []*worker {
+	listed := make(map[string]bool, len(specs))
+	for _, spec := range specs {
+		listed[spec.Name] = true
+	}
+	workers := slices.DeleteFunc(s.inOrder(), func(w *worker) bool { return listed[w.name] })
+	slices.Reverse(workers)
+	return workers
+}
+
+func (s *Supervisor) applyOne(ctx context.Context, spec Spec) {
+	if w := s.worker(spec.Name); w != nil && w.take(ctx, spec) {
+		return
+	}
+	w := newWorker(s, spec)
+	s.enlist(w)
+	s.wg.Go(func() {
+		w.run()
+		s.forget(w)
+	})
+	w.begin()
+}
 
 // Restart stops and starts one child, and revives a Rejected or CrashLooping
-// one at once. It does not wait for it.
-func (s *Supervisor) Restart(name string) error { return nil }
+// one at once. It does not wait for it. An unknown name is an *[Error], and
+// so is a child that was Refused.
+func (s *Supervisor) Restart(name string) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	w := s.worker(name)
+	if w == nil || s.phase != running {
+		return refuse("FL2303", "unknown-name", "nothing named %q is supervised here", name)
+	}
+	return w.restart()
+}
 
-// Status tells how every child is doing, in list order; those that are being
-// stopped for good come last.
-func (s *Supervisor) Status() []Status { return nil }
+// Status tells how every child is doing, in list order; those that are
+// leaving come last.
+func (s *Supervisor) Status() []Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Status
+	for _, w := range s.sorted() {
+		out = append(out, w.status)
+	}
+	return out
+}
 
 // Watch yields Status at once and after each change until ctx is done or the
 // supervisor has ended. A slow consumer misses states in between and never
 // delays the supervisor.
-func (s *Supervisor) Watch(ctx context.Context) iter.Seq[[]Status] { return nil }
+func (s *Supervisor) Watch(ctx context.Context) iter.Seq[[]Status] {
+	return func(yield func([]Status) bool) {
+		for {
+			changed := s.change()
+			if !yield(s.Status()) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-s.ended:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (s *Supervisor) change() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// publish is how a worker shows its status. Only a change wakes watchers.
+func (s *Supervisor) publish(w *worker, st Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.status != st {
+		w.status = st
+		s.wake()
+	}
+}
+
+// wake is called with mu held.
+func (s *Supervisor) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *Supervisor) enlist(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.status = w.snapshot()
+	s.workers[w.name] = w
+}
+
+// forget drops a worker that has ended, unless another has its name by now.
+func (s *Supervisor) forget(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.workers[w.name] == w {
+		delete(s.workers, w.name)
+		s.wake()
+	}
+}
+
+func (s *Supervisor) worker(name string) *worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.workers[name]
+}
+
+func (s *Supervisor) setOrder(specs []Spec) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order = s.order[:0]
+	for _, spec := range specs {
+		s.order = append(s.order, spec.Name)
+	}
+}
+
+func (s *Supervisor) inOrder() []*worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sorted()
+}
+
+// sorted returns the workers in list order, the leaving ones after them by
+// name. It is called with mu held.
+func (s *Supervisor) sorted() []*worker {
+	rank := make(map[string]int, len(s.order))
+	for i, name := range s.order {
+		rank[name] = i - len(s.order)
+	}
+	var out []*worker
+	for _, w := range s.workers {
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b *worker) int {
+		if d := rank[a.name] - rank[b.name]; d != 0 {
+			return d
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return out
+}

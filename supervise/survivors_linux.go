@@ -1,0 +1,84 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// survivor holds a recorded process by its pidfd, so that a signal reaches
+// that process or none, whatever becomes of its pid.
+type survivor struct {
+	child
+	fd int
+}
+
+// openSurvivor returns the recorded process, nil when it has ended.
+func openSurvivor(c child) (*survivor, error) {
+	fd, err := unix.PidfdOpen(c.PID, 0)
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+		return nil, nil // ended, or its number is a thread's by now
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pidfd_open: %w", err)
+	}
+	// The pid is pinned from here on: equal ticks prove that it is the same
+	// process and not a later one with its number.
+	ticks, err := startTicks(c.PID)
+	if err != nil || ticks != c.StartTicks {
+		unix.Close(fd)
+		return nil, nil
+	}
+	return &survivor{child: c, fd: fd}, nil
+}
+
+func (s *survivor) close() { unix.Close(s.fd) }
+
+func (s *survivor) signal(sig syscall.Signal) { _ = unix.PidfdSendSignal(s.fd, sig, nil, 0) }
+
+// killGroup ends the process group through the pidfd. Kernels before 6.9
+// cannot; there the group is signalled by number, if the leader is still there
+// to keep the number from being given away.
+func (s *survivor) killGroup() {
+	err := unix.PidfdSendSignal(s.fd, unix.SIGKILL, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+	if !errors.Is(err, unix.EINVAL) {
+		return
+	}
+	if ticks, err := startTicks(s.PID); err == nil && ticks == s.StartTicks {
+		_ = unix.Kill(-s.PID, unix.SIGKILL)
+	}
+}
+
+// awaitEnd reports whether the process ended before ctx did.
+func (s *survivor) awaitEnd(ctx context.Context) bool {
+	for {
+		fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, pollStep(ctx)); err == nil && n > 0 {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+}
+
+// pollStep is how many milliseconds to poll before looking at ctx again.
+func pollStep(ctx context.Context) int {
+	const step = 50 * time.Millisecond
+	if deadline, ok := ctx.Deadline(); ok {
+		return int(max(0, min(step, time.Until(deadline))).Milliseconds())
+	}
+	return int(step.Milliseconds())
+}
+
+// bootID names this boot of the machine.
+func bootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+}
