@@ -12,24 +12,17 @@ type Reason string
 // refusals: the offered set was understood and turned down. The others are
 // failures: something was tried and did not work.
 const (
-	Replay         Reason = "replay"
-	VersionJump    Reason = "version-jump"
-	Equivocation   Reason = "equivocation"
-	Unservable     Reason = "unservable"
-	TrustStateLost Reason = "trust-state-lost"
-	CheckFailed    Reason = "check-failed"
-	NotStaged      Reason = "not-staged"
-	NotConfirmed   Reason = "not-confirmed"
-	Unreachable    Reason = "unreachable"
-	UnknownNode    Reason = "unknown-node"
-	NotPublished   Reason = "not-published"
-	BadAnswer      Reason = "bad-answer"
-	Stopping       Reason = "agent-stopping"
-	NoSuchWorkload Reason = "no-such-workload"
-	NothingUsable  Reason = "nothing-usable"
-	LogSinkAbsent  Reason = "log-sink-absent"
-	LogSinkWrong   Reason = "log-sink-unusable"
-	RuntimeRoot    Reason = "runtime-root"
+	Replay       Reason = "replay"
+	VersionJump  Reason = "version-jump"
+	Equivocation Reason = "equivocation"
+	Unservable   Reason = "unservable"
+	CheckFailed  Reason = "check-failed"
+	NotStaged    Reason = "not-staged"
+	NotActivated Reason = "not-activated"
+	NotConfirmed Reason = "not-confirmed"
+	UnknownNode  Reason = "unknown-node"
+	NotPublished Reason = "not-published"
+	Stopping     Reason = "agent-stopping"
 )
 
 // code is one row of the registry.
@@ -38,26 +31,19 @@ type code struct {
 	meaning string
 }
 
-// registry is FL14xx (admission and sync) and FL24xx (the agent on its host).
+// registry is the part of FL14xx that is given out.
 var registry = map[Reason]code{
-	Replay:         {"FL1401", "the offered set is older than what this node has accepted"},
-	VersionJump:    {"FL1402", "the offered version is more than 2^20 above the mark"},
-	Equivocation:   {"FL1403", "the offered set has the active version and other content"},
-	Unservable:     {"FL1404", "a program of this install cannot serve the offered set"},
-	TrustStateLost: {"FL1405", "agent/state.json is lost, so no set can be admitted: enrol again"},
-	CheckFailed:    {"FL1406", "the offered set could not be checked; it is tried again"},
-	NotStaged:      {"FL1407", "the offered set could not be written to disk"},
-	NotConfirmed:   {"FL1408", "the new set is active, but not all of its workloads came up in time"},
-	Unreachable:    {"FL1409", "the coordinator could not be reached"},
-	UnknownNode:    {"FL1410", "the published tree has no such node"},
-	NotPublished:   {"FL1411", "nothing is published at the coordinator yet"},
-	BadAnswer:      {"FL1412", "the coordinator answered with something that is not a set"},
-	Stopping:       {"FL1413", "the agent is stopping"},
-	NoSuchWorkload: {"FL1414", "the active set has no such workload"},
-	NothingUsable:  {"FL2401", "the scope holds no set that can be used: enrol again"},
-	LogSinkAbsent:  {"FL2402", "the log destination does not answer"},
-	LogSinkWrong:   {"FL2403", "the log destination is not one that logs can be sent to"},
-	RuntimeRoot:    {"FL2404", "the runtime root cannot be used"},
+	Replay:       {"FL1401", "the offered set is older than what this node has accepted"},
+	VersionJump:  {"FL1402", "the offered version is more than 2^20 above the mark"},
+	Equivocation: {"FL1403", "the offered set has the active version and other content"},
+	Unservable:   {"FL1404", "a program of this install cannot serve the offered set"},
+	CheckFailed:  {"FL1405", "the offered set could not be checked; it is tried again"},
+	NotStaged:    {"FL1406", "the offered set could not be written to disk"},
+	NotActivated: {"FL1411", "the new set is active, but the supervisor could not be given it"},
+	NotConfirmed: {"FL1407", "the new set is active, but not all of its workloads came up in time"},
+	UnknownNode:  {"FL1408", "the published tree has no such node"},
+	NotPublished: {"FL1409", "nothing is published at the coordinator yet"},
+	Stopping:     {"FL1410", "the agent is stopping"},
 }
 
 // Codes lists the coded refusals of this package with their meaning.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/florete/flor/supervise"
+	"github.com/florete/flor/supervise/program"
 )
 
 // confirmWithin is how long a request waits for its set to be confirmed before
@@ -15,17 +18,14 @@ const confirmWithin = 10 * time.Second
 type liveness struct {
 	name string
 	// state is the supervisor's word (SUP-7), reason the cause it gives.
-	state, reason string
+	state  supervise.State
+	reason string
+	// runs is the version of the set that its process was given, needs the
+	// version that last changed its payload or executable.
+	runs, needs uint64
 	// ready is what the workload serves on its control channel, nil when it
 	// serves none.
-	ready *readiness
-}
-
-// readiness is the answer of GET /v1/ready (SUP-11).
-type readiness struct {
-	ready     bool
-	listening []string
-	waiting   []string
+	ready *program.Readiness
 }
 
 // unconfirmed names what keeps the active set from being confirmed, one line
@@ -44,14 +44,18 @@ func unconfirmed(workloads []liveness, inbound string) []string {
 
 func (w liveness) obstacle(inbound string) string {
 	switch {
-	case w.state != stateUp:
+	case w.state == "":
+		return "has not been started yet"
+	case w.state != supervise.Up:
 		return withReason(w.state, w.reason)
+	case w.runs < w.needs:
+		return fmt.Sprintf("still runs on v%d", w.runs)
 	case w.ready == nil:
 		return ""
-	case names(w.ready.waiting, inbound):
+	case names(w.ready.Waiting, inbound):
 		return fmt.Sprintf("waits for %s, which sync dials", inbound)
-	case !w.ready.ready:
-		return "is not ready, waits for " + strings.Join(w.ready.waiting, ", ")
+	case !w.ready.Ready:
+		return "is not ready, waits for " + strings.Join(w.ready.Waiting, ", ")
 	}
 	return ""
 }
@@ -64,9 +68,9 @@ func names(entries []string, addr string) bool {
 	})
 }
 
-func withReason(state, reason string) string {
+func withReason(state supervise.State, reason string) string {
 	if reason == "" {
-		return state
+		return string(state)
 	}
-	return state + " (" + reason + ")"
+	return string(state) + " (" + reason + ")"
 }

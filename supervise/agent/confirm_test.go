@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/supervise"
+	"github.com/florete/flor/supervise/program"
 )
 
 // AGT-4.6: every workload up, its transport there, and the inbound of sync.
@@ -15,16 +18,19 @@ func TestConfirmation(t *testing.T) {
 		workloads []liveness
 		want      []string
 	}{
-		{"all up confirms", []liveness{{name: "a", state: stateUp}, {name: "b", state: stateUp, ready: &readiness{ready: true}}}, nil},
+		{"all up confirms", []liveness{{name: "a", state: supervise.Up}, {name: "b", state: supervise.Up, ready: &program.Readiness{Ready: true}}}, nil},
 		{"an empty inventory confirms", nil, nil},
-		{"one still in its liveness window does not", []liveness{{name: "a", state: stateStarting}}, []string{"a: starting"}},
-		{"a rejected one tells its cause", []liveness{{name: "a", state: stateRejected, reason: "exit 78"}}, []string{"a: rejected (exit 78)"}},
-		{"a refused one does not confirm", []liveness{{name: "a", state: stateUnverified}}, []string{"a: unverified"}},
-		{"no transport does not confirm", []liveness{{name: "a", state: stateUp, ready: &readiness{waiting: []string{"udp 127.0.0.1:4433"}}}},
+		{"one still in its liveness window does not", []liveness{{name: "a", state: supervise.Starting}}, []string{"a: starting"}},
+		{"a rejected one tells its cause", []liveness{{name: "a", state: supervise.Rejected, reason: "exit 78"}}, []string{"a: rejected (exit 78)"}},
+		{"a refused one does not confirm", []liveness{{name: "a", state: supervise.Unverified}}, []string{"a: unverified"}},
+		{"one that was never started does not", []liveness{{name: "a"}}, []string{"a: has not been started yet"}},
+		{"one that still runs on the set before does not", []liveness{{name: "a", state: supervise.Up, runs: 4, needs: 5}}, []string{"a: still runs on v4"}},
+		{"one that nothing changed for runs on an older set", []liveness{{name: "a", state: supervise.Up, runs: 4, needs: 4}}, nil},
+		{"no transport does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Waiting: []string{"udp 127.0.0.1:4433"}}}},
 			[]string{"a: is not ready, waits for udp 127.0.0.1:4433"}},
-		{"the busy inbound of sync does not confirm", []liveness{{name: "a", state: stateUp, ready: &readiness{ready: true, waiting: []string{"socks5 " + inbound}}}},
+		{"the busy inbound of sync does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{"socks5 " + inbound}}}},
 			[]string{"a: waits for 127.0.0.1:1080, which sync dials"}},
-		{"somebody else's busy port confirms", []liveness{{name: "a", state: stateUp, ready: &readiness{ready: true, waiting: []string{"socks5 127.0.0.1:10801"}}}}, nil},
+		{"somebody else's busy port confirms", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{"socks5 127.0.0.1:10801"}}}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,12 +2,8 @@ package agent
 
 import (
 	"strings"
-)
 
-// Sink classes: what a child's fd 2 is (OBS-1, FLORWL_LOG_SINK).
-const (
-	sinkSyslog = "syslog"
-	sinkShared = "shared"
+	"github.com/florete/flor/supervise/program"
 )
 
 // spawn is what the environment of one child is made of (SUP-1). All paths are
@@ -17,7 +13,7 @@ type spawn struct {
 	run          string
 	mgmtArtifact string
 	stateDir     string
-	logSink      string
+	logSink      program.Sink // empty: plain standard error
 	socket       string
 	scopeRoot    string
 	runtimeRoot  string
@@ -33,9 +29,11 @@ func environ(own []string, s spawn) []string {
 		"FLORWL_NAME="+s.name,
 		"FLORWL_MGMT_ARTIFACT="+s.mgmtArtifact,
 		"FLORWL_STATE_DIR="+s.stateDir,
-		"FLORWL_LOG_SINK="+s.logSink,
 		"FLORWL_CONTROL_SOCKET="+s.socket,
 	)
+	if s.logSink != program.SinkPlain {
+		env = append(env, "FLORWL_LOG_SINK="+string(s.logSink))
+	}
 	if ships(s.run) {
 		env = append(env, "FLORWL_SCOPE_ROOT="+s.scopeRoot, "FLORWL_RUNTIME_ROOT="+s.runtimeRoot)
 	}

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/supervise/program"
 )
 
 func example(run string) spawn {
 	return spawn{
 		scope: "demo", name: "flor", run: run,
-		mgmtArtifact: "/s/v4/flor.json", stateDir: "/s/workloads/flor", logSink: sinkShared,
+		mgmtArtifact: "/s/v4/flor.json", stateDir: "/s/workloads/flor", logSink: program.SinkShared,
 		socket: "/r/flor.sock", scopeRoot: "/s", runtimeRoot: "/r",
 	}
 }
@@ -24,7 +26,7 @@ func TestSpawnEnvironment(t *testing.T) {
 	want := []string{
 		"PATH=/bin", "FLOR_LOG=debug", "HOME=/h",
 		"FLORWL_SCOPE=demo", "FLORWL_NAME=flor", "FLORWL_MGMT_ARTIFACT=/s/v4/flor.json",
-		"FLORWL_STATE_DIR=/s/workloads/flor", "FLORWL_LOG_SINK=shared", "FLORWL_CONTROL_SOCKET=/r/flor.sock",
+		"FLORWL_STATE_DIR=/s/workloads/flor", "FLORWL_CONTROL_SOCKET=/r/flor.sock", "FLORWL_LOG_SINK=shared",
 	}
 	if diff := cmp.Diff(want, environ(own, example("tenant"))); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/florete/flor/supervise"
 )
 
 const (
@@ -70,11 +72,11 @@ func health(c condition) []string {
 
 func (w observed) problems(now time.Time) []string {
 	switch w.state {
-	case stateStarting:
+	case supervise.Starting:
 		return nil
-	case stateUp:
+	case supervise.Up:
 		return w.portProblems()
-	case stateStopping:
+	case supervise.Stopping:
 		if now.Sub(w.since) < slowStop {
 			return nil
 		}
@@ -84,13 +86,13 @@ func (w observed) problems(now time.Time) []string {
 }
 
 func (w observed) portProblems() []string {
-	if w.ready == nil || w.ready.ready && len(w.ready.waiting) == 0 {
+	if w.ready == nil || w.ready.Ready && len(w.ready.Waiting) == 0 {
 		return nil
 	}
-	if len(w.ready.waiting) == 0 {
+	if len(w.ready.Waiting) == 0 {
 		return []string{w.name + ": runs, but is not ready"}
 	}
-	return []string{w.name + ": waits for " + strings.Join(w.ready.waiting, ", ")}
+	return []string{w.name + ": waits for " + strings.Join(w.ready.Waiting, ", ")}
 }
 
 func (c condition) setProblems() []string {

@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/florete/flor/store"
+	"github.com/florete/flor/supervise"
+	"github.com/florete/flor/supervise/control"
+	"github.com/florete/flor/supervise/program"
+)
+
+const (
+	// lookOften is the time between two looks at the workloads while a set waits
+	// to be confirmed or a port is missing, lookSeldom at other times.
+	lookOften  = 200 * time.Millisecond
+	lookSeldom = 5 * time.Second
+)
+
+// attendant looks at the workloads: at each change the supervisor tells of, and
+// from time to time at what they serve as ready. It confirms the active set when
+// all of it is up, now, later, or after an agent restart (AGT-4.6).
+type attendant struct {
+	host  *host
+	board *board
+	vault *vault
+	sup   *supervise.Supervisor
+	log   *slog.Logger
+	// stirred has room for one token, put there when the supervisor's status
+	// changed.
+	stirred chan struct{}
+}
+
+// run looks until ctx is done. The error is one after which the agent must end
+// and read its state again.
+func (a *attendant) run(ctx context.Context) error {
+	for {
+		seen := a.look(ctx)
+		if err := a.confirm(seen); err != nil {
+			return err
+		}
+		if !a.rest(ctx, len(seen.obstacles) == 0) {
+			return nil
+		}
+	}
+}
+
+func (a *attendant) rest(ctx context.Context, settled bool) bool {
+	period := lookOften
+	if settled {
+		period = lookSeldom
+	}
+	timer := time.NewTimer(period)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-a.stirred:
+	case <-timer.C:
+	}
+	return true
+}
+
+// follow passes the supervisor's changes on until ctx is done.
+func (a *attendant) follow(ctx context.Context) error {
+	for range a.sup.Watch(ctx) {
+		select {
+		case a.stirred <- struct{}{}:
+		default:
+		}
+		a.board.stir()
+	}
+	return nil
+}
+
+// sight is what one look saw: what keeps the set of that version from being
+// confirmed.
+type sight struct {
+	version   uint64
+	obstacles []string
+}
+
+// look asks every running workload what it serves.
+func (a *attendant) look(ctx context.Context) sight {
+	f := a.board.read()
+	ready := map[string]*program.Readiness{}
+	for _, s := range a.sup.Status() {
+		if s.State == supervise.Up || s.State == supervise.Starting {
+			ready[s.Name] = a.ask(ctx, s.Name)
+		}
+	}
+	seen := sight{f.gen.version, a.obstacles(f, ready)}
+	late := f.lateness(seen.obstacles)
+	if !reflect.DeepEqual(ready, f.ready) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
+		a.board.update(func(now *facts) { now.see(seen, ready, late) })
+	}
+	return seen
+}
+
+// see takes a look's sight in, unless another set became active meanwhile.
+func (f *facts) see(seen sight, ready map[string]*program.Readiness, late []string) {
+	f.ready = ready
+	if f.gen.version == seen.version {
+		f.obstacles, f.late = seen.obstacles, late
+	}
+}
+
+// ask gives what a workload serves as ready, nil when it serves nothing.
+func (a *attendant) ask(ctx context.Context, name string) *program.Readiness {
+	ready, err := program.DialControl(a.host.socket(name)).Ready(ctx)
+	if err != nil {
+		return nil
+	}
+	return &ready
+}
+
+// obstacles names what keeps the active set from being confirmed.
+func (a *attendant) obstacles(f facts, ready map[string]*program.Readiness) []string {
+	if f.activated != f.gen.version {
+		return []string{"the supervisor has not been given it yet"}
+	}
+	return unconfirmed(lives(f.gen, a.sup.Status(), ready), f.gen.inbound())
+}
+
+// lateness gives the obstacles once a request would have been told "failed".
+func (f facts) lateness(obstacles []string) []string {
+	if f.state.Pending == 0 || time.Since(f.activatedAt) < confirmWithin {
+		return nil
+	}
+	return obstacles
+}
+
+// lives joins the active inventory with what the supervisor and the workloads
+// tell, in list order.
+func lives(g *generation, statuses []supervise.Status, ready map[string]*program.Readiness) []liveness {
+	list := make([]liveness, 0, len(g.agent.Workloads))
+	for _, w := range g.agent.Workloads {
+		l := liveness{name: w.Name, needs: g.needs[w.Name], ready: ready[w.Name]}
+		for _, s := range statuses {
+			if s.Name == w.Name {
+				l.state, l.reason, l.runs = s.State, reasonFor(s), versionOf(s.Tag)
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// reasonFor says why a workload is as it is: the supervisor's words, or how its
+// last process ended.
+func reasonFor(s supervise.Status) string {
+	if s.Reason == "" && s.LastExit != nil && s.State != supervise.Up {
+		return s.LastExit.Reason
+	}
+	return s.Reason
+}
+
+// confirm moves the mark to the active set when a look at it found nothing in
+// its way.
+func (a *attendant) confirm(seen sight) error {
+	f := a.board.read()
+	if len(seen.obstacles) > 0 || f.state.Pending != seen.version || f.gen.version != seen.version {
+		return nil
+	}
+	state, err := a.vault.confirm(seen.version)
+	if err != nil {
+		a.log.Error("mark not moved", "version", seen.version, "error", err)
+		return fatalOnly(err)
+	}
+	a.log.Info("set confirmed", "version", seen.version)
+	a.board.update(func(now *facts) { now.confirm(seen.version, state) })
+	return nil
+}
+
+// confirm enters a moved mark, and turns a sync that was told "failed" for want
+// of it into what it has become.
+func (f *facts) confirm(version uint64, state store.State) {
+	f.state, f.late = state, nil
+	if f.last == nil || f.last.Offered != version || f.last.Reason != string(NotConfirmed) {
+		return
+	}
+	done := *f.last
+	done.Result, done.Reason, done.Code, done.Message = control.Applied, "", "", ""
+	f.last, f.trouble = &done, ""
+}

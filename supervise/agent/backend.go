@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/florete/flor/supervise"
+	"github.com/florete/flor/supervise/control"
+)
+
+// backend answers the control socket.
+type backend struct {
+	host     *host
+	board    *board
+	sup      *supervise.Supervisor
+	sync     *syncer
+	counters *counters
+	identity *identities
+	sink     *logSink
+	trust    string
+	build    string
+	since    time.Time
+}
+
+// Status draws the agent as it is at this moment.
+func (b *backend) Status() control.StatusDoc {
+	now := time.Now()
+	f := b.board.read()
+	p := portrait{
+		now: now, scope: b.host.scope, trust: b.trust, facts: f,
+		self: control.Agent{
+			PID: os.Getpid(), Since: b.since.UTC(),
+			UptimeMS: now.Sub(b.since).Milliseconds(), Build: b.build,
+		},
+		statuses:  b.sup.Status(),
+		missing:   b.host.missing(f.gen),
+		identity:  b.identity.certificates(),
+		sinkFault: b.sink.trouble(),
+	}
+	return p.document()
+}
+
+// WatchStatus yields a document at once and at each change.
+func (b *backend) WatchStatus(ctx context.Context) iter.Seq[control.StatusDoc] {
+	return func(yield func(control.StatusDoc) bool) {
+		for {
+			changed := b.board.watch()
+			if !yield(b.Status()) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// Sync asks for a sync and waits for its end (AGT-4, AGT-6).
+func (b *backend) Sync(ctx context.Context, r control.SyncRequest) (control.SyncResult, error) {
+	trigger := byRequest
+	if r.Set != nil {
+		trigger = byFile
+	}
+	wish := b.sync.queue.add(trigger, r.DryRun, r.Set)
+	select {
+	case <-wish.done:
+		return wish.result.SyncResult, nil
+	case <-ctx.Done():
+		return control.SyncResult{}, ctx.Err()
+	}
+}
+
+// Inbounds maps each principal to its inbound, as the active set has it.
+func (b *backend) Inbounds() map[string]control.Inbound {
+	inbounds := map[string]control.Inbound{}
+	for _, in := range b.board.read().gen.agent.Inbounds {
+		inbounds[in.Principal] = control.Inbound{Kind: in.Via.Kind, Addr: in.Via.Addr}
+	}
+	return inbounds
+}
+
+// Restart ends the open watch and restarts a workload.
+func (b *backend) Restart(name string) error {
+	if !slices.Contains(inventory(b.board.read().gen.agent), name) {
+		return fmt.Errorf("workload %q: %w", name, control.ErrUnknownWorkload)
+	}
+	b.sync.interrupt()
+	return b.sup.Restart(name)
+}
+
+// Metrics serves the counters.
+func (b *backend) Metrics() http.Handler { return b.counters.handler() }

@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/florete/flor/supervise"
+	"github.com/florete/flor/supervise/control"
+	"github.com/florete/flor/supervise/program"
+)
+
+// portrait is all that a status document is made of.
+type portrait struct {
+	now       time.Time
+	self      control.Agent
+	scope     string
+	trust     string // trust domain
+	facts     facts
+	statuses  []supervise.Status
+	missing   map[string]error // executables that the lib directory lacks, by workload
+	identity  []control.Certificate
+	sinkFault error
+}
+
+// document draws the status document (AGT-9). It is a function of values.
+func (p portrait) document() control.StatusDoc {
+	f := p.facts
+	return control.StatusDoc{
+		Scope: p.scope, Node: f.gen.node, TrustDomain: p.trust,
+		Agent: p.self, Set: f.set(),
+		Workloads: p.workloads(),
+		LastSync:  f.last, NextSync: f.next,
+		LastContact: f.lastContact, LastChange: f.lastChange, OlderOffers: f.olderOffers,
+		Identity: p.identity,
+		Health:   health(p.condition()),
+	}
+}
+
+func (f facts) set() control.Set {
+	s := control.Set{
+		Active: f.gen.version, Mark: f.state.Mark, Pending: f.state.Pending,
+		Retained: []uint64{}, Recovered: f.recovered, TrustStateLost: f.trustLost,
+	}
+	for _, record := range f.state.Sets {
+		s.Retained = append(s.Retained, record.Version)
+	}
+	return s
+}
+
+// workloads lists the supervisor's statuses in its order: the inventory's, then
+// those that are being stopped for good.
+func (p portrait) workloads() []control.Workload {
+	list := make([]control.Workload, 0, len(p.statuses))
+	for _, s := range p.statuses {
+		list = append(list, p.workload(s))
+	}
+	return list
+}
+
+func (p portrait) workload(s supervise.Status) control.Workload {
+	w := control.Workload{
+		Name: s.Name, State: string(s.State), Since: s.Since.UTC(), PID: s.PID,
+		Restarts: s.Restarts, NextTry: s.NextTry, Reason: p.reason(s),
+		Ready: wireReadiness(p.facts.ready[s.Name]),
+	}
+	if s.PID != 0 {
+		w.Set, w.Via = versionOf(s.Tag), "spawned"
+		if s.Swapped {
+			w.Via = "swapped"
+		}
+	}
+	if s.LastExit != nil {
+		w.LastExit = &control.Exit{Code: s.LastExit.Code, Signal: s.LastExit.Signal, At: s.LastExit.At.UTC(), Reason: s.LastExit.Reason}
+	}
+	return w
+}
+
+// reason prefers what a person can mend: an executable that is not there.
+func (p portrait) reason(s supervise.Status) string {
+	if err := p.missing[s.Name]; err != nil && s.State != supervise.Up {
+		return err.Error()
+	}
+	return reasonFor(s)
+}
+
+func wireReadiness(r *program.Readiness) *control.Readiness {
+	if r == nil {
+		return nil
+	}
+	return &control.Readiness{Ready: r.Ready, Listening: append([]string{}, r.Listening...), Waiting: append([]string{}, r.Waiting...)}
+}
+
+// condition is what the health list is made of.
+func (p portrait) condition() condition {
+	c := condition{
+		now: p.now, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
+		active: p.facts.gen.version, mark: p.facts.state.Mark,
+		late: p.facts.late, trouble: p.facts.trouble, since: p.facts.troubleSince,
+	}
+	if p.sinkFault != nil {
+		c.sinkTrouble = p.sinkFault.Error()
+	}
+	for _, s := range p.statuses {
+		c.workloads = append(c.workloads, observed{
+			liveness: liveness{name: s.Name, state: s.State, reason: p.reason(s), ready: p.facts.ready[s.Name]},
+			since:    s.Since, pid: s.PID,
+		})
+	}
+	for _, cert := range p.identity {
+		c.certificates = append(c.certificates, certificate{cert.ID, cert.NotAfter})
+	}
+	return c
+}

@@ -1,0 +1,266 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/relay/client"
+	"github.com/florete/flor/supervise/control"
+)
+
+// syncer runs the syncs, one at a time, and between them the watch (AGT-4). Its
+// goroutine is the only one that fetches, admits and activates.
+type syncer struct {
+	board  *board
+	admit  *admitter
+	fetch  fetcher
+	queue  *queue
+	pace   pacer
+	report func(before facts, o outcome)
+	// trustLost is why nothing can be admitted, nil when it can (SET-6).
+	trustLost error
+
+	due time.Time
+
+	mu sync.Mutex
+	// release cancels the open watch and waits for its end; nil when none is.
+	release func()
+}
+
+// run serves requests until ctx is done. The error is one after which the
+// agent must end and read its state again.
+func (s *syncer) run(ctx context.Context) error {
+	defer s.fetch.close()
+	defer s.queue.close()
+	s.queue.add(byStart, false, nil)
+	for ctx.Err() == nil {
+		r := s.queue.take()
+		if r == nil {
+			r = s.rest(ctx)
+		}
+		if r == nil {
+			continue
+		}
+		if err := s.serve(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve runs one sync and tells everybody how it ended.
+func (s *syncer) serve(ctx context.Context, r *request) error {
+	before := s.board.read()
+	s.board.update(func(f *facts) { f.next = time.Time{} })
+	started := time.Now()
+	o := s.sync(ctx, r, before)
+	o.Trigger, o.DryRun, o.When = r.trigger, r.dryRun, started.UTC()
+	o.DurationMS = time.Since(started).Milliseconds()
+	s.report(before, o)
+	r.finish(o)
+	if o.fatal {
+		return o.err
+	}
+	return nil
+}
+
+func (s *syncer) sync(ctx context.Context, r *request, f facts) outcome {
+	held := outcome{SyncResult: control.SyncResult{Held: f.gen.version}}
+	if s.trustLost != nil {
+		s.due = time.Now().Add(vary(f.gen.agent.Sync.Interval(), rand.Float64()))
+		return held.fail(control.Refused, s.trustLost)
+	}
+	if r.doc == nil {
+		return s.fetchAndConsider(ctx, r, held, f)
+	}
+	members, err := envelope.ParseSet(r.doc)
+	if err != nil {
+		return held.fail(control.Refused, err)
+	}
+	return s.admit.consider(ctx, held, members, r.dryRun)
+}
+
+// fetchAndConsider asks without waiting, because somebody waits for the answer.
+func (s *syncer) fetchAndConsider(ctx context.Context, r *request, held outcome, f facts) outcome {
+	if r.reply != nil {
+		return s.judge(ctx, r, held, *r.reply, answer{watches: r.reply.Waits, watched: true})
+	}
+	reply, err := s.fetch.fetch(ctx, f.gen, have(f), 0)
+	if err != nil {
+		o := faulted(held, err)
+		s.contact(answered(err))
+		s.pause(answer{bad: true})
+		return o
+	}
+	s.contact(true)
+	return s.judge(ctx, r, held, reply, answer{watches: reply.Waits})
+}
+
+// have is the version that a fetch names, none where the active set is not
+// what it should be (SET-5).
+func have(f facts) uint64 {
+	if f.recovered || f.gen.damaged() {
+		return 0
+	}
+	return f.gen.version
+}
+
+func faulted(o outcome, err error) outcome {
+	result, word := fetchFault(err)
+	o = o.fail(result, err)
+	o.Reason = word
+	return o
+}
+
+// judge makes an outcome of a coordinator's answer and sets the pace of the
+// next fetch by it.
+func (s *syncer) judge(ctx context.Context, r *request, o outcome, reply client.Reply, a answer) outcome {
+	o = s.outcomeOf(ctx, r, o, reply)
+	if a.empty = reply.Status != client.Set; !a.empty && o.Result == control.Unchanged {
+		// The same set again, although we named it: such a relay is not asked
+		// again at once.
+		a.empty, a.watched, a.took = true, true, 0
+	}
+	a.bad, a.digest = o.digest != "", o.digest
+	s.pause(a)
+	return o
+}
+
+func (s *syncer) outcomeOf(ctx context.Context, r *request, o outcome, reply client.Reply) outcome {
+	if reply.Status != client.Set {
+		return emptyOutcome(o, reply.Status)
+	}
+	o = s.admit.consider(ctx, o, reply.Members, r.dryRun)
+	if o.Result == control.Refused || o.Reason == string(CheckFailed) || o.Reason == string(NotStaged) {
+		o.digest = digest(reply.Document)
+	}
+	return o
+}
+
+// emptyOutcome is what an answer without a set comes to.
+func emptyOutcome(o outcome, status client.Status) outcome {
+	switch status {
+	case client.UnknownNode:
+		return o.fail(control.Unreachable, refuse(UnknownNode, "the coordinator is reached, but what is published has no such node: publish a tree that has it"))
+	case client.NotPublished:
+		return o.fail(control.Unreachable, refuse(NotPublished, "the coordinator is reached, but nothing is published yet: run retectl publish"))
+	}
+	o.Result = control.Unchanged
+	return o
+}
+
+func digest(doc []byte) string {
+	sum := sha256.Sum256(doc)
+	return hex.EncodeToString(sum[:])
+}
+
+// contact notes that a coordinator answered (AGT-7).
+func (s *syncer) contact(answered bool) {
+	if answered {
+		s.board.update(func(f *facts) { f.lastContact = time.Now().UTC() })
+	}
+}
+
+// pause sets when the next fetch is due.
+func (s *syncer) pause(a answer) {
+	interval := s.board.read().gen.agent.Sync.Interval()
+	s.due = time.Now().Add(s.pace.after(a, interval, rand.Float64()))
+}
+
+// rest waits until the next fetch is due and makes it a request; nil when
+// something else has to be looked at first.
+func (s *syncer) rest(ctx context.Context) *request {
+	if wait := time.Until(s.due); wait > 0 {
+		s.board.update(func(f *facts) { f.next = s.due.UTC() })
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.queue.arrived:
+			return nil
+		case <-timer.C:
+		}
+	}
+	if s.pace.wait() == 0 || s.trustLost != nil {
+		s.queue.add(byPoll, false, nil)
+		return nil
+	}
+	return s.watch(ctx)
+}
+
+// watch holds one fetch open (AGT-4.1). A request or interrupt cancels it. What
+// comes of it is a request that has its answer already; an answer that says
+// nothing new is none.
+func (s *syncer) watch(ctx context.Context) *request {
+	f := s.board.read()
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var reply client.Reply
+	var err error
+	started := time.Now()
+	go func() {
+		defer close(done)
+		reply, err = s.fetch.fetch(ctx, f.gen, have(f), s.pace.wait())
+	}()
+	s.hold(func() { cancel(); <-done })
+	s.board.update(func(f *facts) { f.next = time.Time{} })
+	select {
+	case <-done:
+	case <-s.queue.arrived:
+	case <-ctx.Done():
+	}
+	s.hold(nil)
+	cancel()
+	<-done
+	return s.watched(f, reply, err, time.Since(started))
+}
+
+func (s *syncer) hold(release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release = release
+}
+
+// interrupt ends an open watch before something that carries it restarts, and
+// returns when it has ended.
+func (s *syncer) interrupt() {
+	s.mu.Lock()
+	release := s.release
+	s.mu.Unlock()
+	if release != nil {
+		release()
+	}
+}
+
+// watched turns what a watch came to into a request, if it came to a set. A
+// watch that says nothing new is no sync: it is told only where it ends or
+// makes trouble.
+func (s *syncer) watched(before facts, reply client.Reply, err error, took time.Duration) *request {
+	o := outcome{SyncResult: control.SyncResult{Held: before.gen.version, Trigger: byWatch, When: time.Now().UTC(), DurationMS: took.Milliseconds()}}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err != nil:
+		s.contact(answered(err))
+		s.pause(answer{bad: true})
+		o = faulted(o, err)
+	case reply.Status == client.Set:
+		s.contact(true)
+		return &request{trigger: byWatch, reply: &reply, done: make(chan struct{})}
+	default:
+		s.contact(true)
+		s.pause(answer{empty: true, watches: reply.Waits, watched: true, took: took})
+		o = emptyOutcome(o, reply.Status)
+	}
+	if o.Result != control.Unchanged || before.trouble != "" {
+		s.report(before, o)
+	}
+	return nil
+}

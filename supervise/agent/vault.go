@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/store"
+)
+
+// vault is the scope's store for the agent's goroutines: the syncer admits and
+// the attendant moves the mark, one operation at a time.
+type vault struct {
+	mu    sync.Mutex
+	scope *store.Scope
+}
+
+// verify checks the members of a set document against the trust held
+// (ENV-11, ENV-12, ENV-18).
+func (v *vault) verify(state store.State, node string, members [][]byte) (*schema.Set, error) {
+	v.mu.Lock()
+	held, err := v.scope.Held(state)
+	v.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return schema.VerifySet(held, node, members, time.Now())
+}
+
+func (v *vault) stage(set *schema.Set) (*store.Staged, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.scope.Stage(set)
+}
+
+func (v *vault) admit(staged *store.Staged) (store.State, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.scope.Admit(staged)
+}
+
+func (v *vault) confirm(version uint64) (store.State, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.scope.ConfirmMark(version)
+}
+
+// clean removes every set that is neither kept by rule nor in use (SET-4).
+func (v *vault) clean(inUse []uint64) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.scope.Clean(inUse...)
+}
+
+// makeDirs makes the state directories of an inventory's workloads.
+func (v *vault) makeDirs(a *schema.Agent) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, w := range a.Workloads {
+		if _, err := v.scope.WorkloadDir(w.Name); err != nil {
+			return fmt.Errorf("workload %s: %w", w.Name, err)
+		}
+	}
+	return nil
+}
+
+// artifact gives the paths of a generation's members in the active set.
+func (v *vault) artifact(g *generation) func(name string) string {
+	return func(name string) string { return v.scope.ArtifactPath(g.version, name) }
+}
+
+// fatalOnly keeps an error after which nobody can say what the disk holds: the
+// agent ends as a crash and reads the truth again at its next start (SET-2).
+func fatalOnly(err error) error {
+	if unknown(err) {
+		return err
+	}
+	return nil
+}
+
+func unknown(err error) bool { return err != nil && codeOf(err) == "" }
