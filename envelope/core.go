@@ -19,8 +19,8 @@ const (
 // AgentName is the name of a set's root (ENV-4, ENV-18).
 const AgentName = "agent"
 
-// reservedName is the name that no artifact may bear (ENV-4).
-const reservedName = "manifest"
+// ReservedName is the name that no artifact may bear (ENV-4).
+const ReservedName = "manifest"
 
 // PlaneKind says whose authority signs an artifact.
 type PlaneKind string

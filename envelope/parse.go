@@ -33,8 +33,8 @@ func Parse(text []byte) (Artifact, error) {
 	}
 	a, err := parseStrict(text)
 	if err != nil {
-		own, _ := PeekSchemaVersions(text)
-		return Artifact{}, locate(text, instead(err, "the artifact", own, SchemaVersion))
+		version, _ := PeekSchemaVersions(text)
+		return Artifact{}, locate(text, OrVersion(err, "the artifact", version, SchemaVersion))
 	}
 	if err := CheckSchemaVersion("the artifact", a.SchemaVersion, SchemaVersion); err != nil {
 		return Artifact{}, about(a.Ref(), err)
@@ -133,7 +133,7 @@ func (r *reader) core() Core {
 	if _, _, ok := splitVersion(core.SchemaVersion); !ok {
 		r.fail(refuse(BadSchemaVersion, "schema_version %q is not MAJOR.MINOR", clip(core.SchemaVersion)))
 	}
-	if SameName(core.Name, reservedName) {
+	if SameName(core.Name, ReservedName) {
 		r.fail(refuse(UnsafeName, "name %q is reserved", core.Name))
 	}
 	return core

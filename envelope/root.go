@@ -105,6 +105,10 @@ func (h Held) admits(own *TrustSet, by signer) error {
 // ownBlock returns the valid trust set of the root's own block.
 func (h Held) ownBlock(a Artifact, block func([]byte) (Block, error)) (*TrustSet, error) {
 	b, err := block(a.Payload())
+	switch reasonOf(err) {
+	case SchemaTooNew, SchemaTooOld:
+		return nil, err
+	}
 	if err != nil {
 		return nil, &Refusal{Reason: BadRootPayload, Err: err}
 	}

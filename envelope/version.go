@@ -83,13 +83,12 @@ func peek(text []byte) (version string, payload []byte) {
 	return version, payload
 }
 
-// instead replaces a refusal of strict parsing by that of the schema gate,
-// where a newer or older schema explains why the text was not understood.
-func instead(strict error, what, version, own string) error {
-	if version == "" {
-		return strict
-	}
-	switch gate := CheckSchemaVersion(what, version, own); reasonOf(gate) {
+// OrVersion returns the error of strict parsing, or in its place the refusal of
+// the schema gate, where the version that [PeekSchemaVersions] found shows that
+// the text was not understood because its schema is another (ENV-14).
+func OrVersion(strict error, what, version, own string) error {
+	gate := CheckSchemaVersion(what, version, own)
+	switch reasonOf(gate) {
 	case SchemaTooNew, SchemaTooOld:
 		return gate
 	default:

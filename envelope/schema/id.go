@@ -20,6 +20,9 @@ const (
 	KindControlPlane    Kind = "control-plane"
 )
 
+// initiators are the kinds that open flows.
+var initiators = []Kind{KindUser, KindService, KindNode}
+
 // KindOf tells the kind of a principal, and refuses an ID whose path is not
 // of one of the shapes that the functions below make.
 func KindOf(id spiffeid.ID) (Kind, error) {

@@ -1,11 +1,30 @@
 package schema
 
-import "errors"
-
-// VertexVersion is the vertex payload version written here, and the newest read.
+// VertexVersion is the version of the vertex payload that is written here, and
+// the newest that is read (ENV-15).
 const VertexVersion = "1.0"
 
-// Vertex is the payload of a vertex (vertex 1.0).
+// Words of the vertex payload.
+const (
+	LinkVertex = "link" // Vertex.Kind
+	MeshVertex = "mesh"
+
+	QUIC = "quic" // TransportEndpoint.Type
+
+	UDP    = "udp"    // Adapter.Type, LinkVia.Type
+	Florio = "florio" // Adapter.Type, LinkVia.Type, IO.Kind
+
+	SOCKS5   = "socks5"   // IO.Kind, InboundVia.Kind
+	Forward  = "forward"  // IO.Kind
+	TCP      = "tcp"      // IO.Kind
+	Embedded = "embedded" // IO.Kind
+
+	List = "list" // LinkList.Type
+)
+
+// Vertex is the payload of a vertex (vertex 1.0). Its fields are in the order
+// in which they are written (ENV-9). In a text, links, ingress, egress and
+// revoked may be absent, which means empty.
 type Vertex struct {
 	SchemaVersion     string            `json:"schema_version"`
 	Kind              string            `json:"kind"` // link or mesh
@@ -76,6 +95,26 @@ type Rule struct {
 	Allow  []string `json:"allow"` // SPIFFE IDs of initiators
 }
 
-func ParseVertex(payload []byte) (*Vertex, error) { return nil, errors.ErrUnsupported }
-func (v *Vertex) Validate() error                 { return errors.ErrUnsupported }
-func Swappable(old, new *Vertex) bool             { return false }
+// ParseVertex reads a vertex payload: closed, gated and valid. The error is an
+// [*envelope.Refusal] where the version is the matter (ENV-14), else a
+// [*PayloadError].
+func ParseVertex(payload []byte) (*Vertex, error) {
+	v := new(Vertex)
+	if err := decode(payload, "vertex", VertexVersion, v); err != nil {
+		return nil, err
+	}
+	var c checker
+	v.checkListed(&c)
+	v.check(&c)
+	if err := c.result("vertex"); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Validate reports every fault of the payload in one [*PayloadError].
+func (v *Vertex) Validate() error {
+	var c checker
+	v.check(&c)
+	return c.result("vertex")
+}
