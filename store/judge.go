@@ -33,10 +33,10 @@ type candidate struct {
 
 func (c candidate) whole() bool { return c.usable && c.fault == nil }
 
-// tooNew tells that a member is intact and of a newer contract.
-func (c candidate) tooNew() bool {
+// tooNew tells that something is of a newer contract, and must be left as it is.
+func tooNew(err error) bool {
 	var r *envelope.Refusal
-	return errors.As(c.fault, &r) && r.Reason == envelope.SchemaTooNew
+	return errors.As(err, &r) && r.Reason == envelope.SchemaTooNew
 }
 
 // byRecord judges members by the digests of an admission record: integrity
@@ -154,4 +154,29 @@ func (c *candidate) checkCore(a envelope.Artifact, node, name string) error {
 
 func (s *Scope) readMember(version uint64, name string) ([]byte, error) {
 	return s.fsys.ReadFile(path.Join(setDir(version), artifactFile(name)), envelope.MaxEnvelope)
+}
+
+// coherent returns c, or a candidate that nobody may use where its members,
+// whole by signature, do not form a set (ENV-18).
+func (c candidate) coherent(pinned envelope.Anchor) candidate {
+	if !c.whole() {
+		return c
+	}
+	signers, err := pinned.TrustSet(c.set.Agent.Trust)
+	if err != nil {
+		return candidate{fault: err}
+	}
+	var members []envelope.Verified
+	for _, a := range c.set.Artifacts {
+		v, err := signers.Verify(a.Raw())
+		if err != nil {
+			return candidate{fault: err}
+		}
+		members = append(members, v)
+	}
+	node := c.set.Artifacts[envelope.AgentName].Node
+	if _, err := schema.CheckSet(pinned.TrustDomain, node, members); err != nil {
+		return candidate{fault: fmt.Errorf("%s: %w", setName(c.set.Version), err)}
+	}
+	return c
 }

@@ -25,7 +25,7 @@ type Loaded struct {
 // run with reason NothingUsable. Both call for exit code 78.
 func (s *Scope) Load() (*Loaded, error) {
 	state, stateErr := s.readState()
-	if errors.Is(stateErr, errTooNew) {
+	if tooNew(stateErr) {
 		return nil, s.refuseTooNew(stateErr)
 	}
 	found, err := s.survey(state)
@@ -118,7 +118,7 @@ func (s *Scope) choose(found *survey, look func(version uint64) candidate) error
 	var partial candidate
 	for _, version := range found.order() {
 		c := look(version)
-		if version == found.current && c.tooNew() {
+		if version == found.current && tooNew(c.fault) {
 			return s.refuseTooNew(c.fault)
 		}
 		if c.whole() {
@@ -201,7 +201,8 @@ func (s *Scope) loadWithoutTrust(found survey, stateErr error) (*Loaded, error) 
 		return nil, err
 	}
 	err = s.choose(&found, func(version uint64) candidate {
-		return s.inspect(version, "", func(root []byte) (judge, error) { return bySignature(pinned, root) })
+		c := s.inspect(version, "", func(root []byte) (judge, error) { return bySignature(pinned, root) })
+		return c.coherent(pinned)
 	})
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -107,9 +105,6 @@ func formatState(st State) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// errTooNew marks a document of a newer flor, which must be left untouched.
-var errTooNew = errors.New("written by a newer flor")
-
 // parseState reads agent/state.json, closed. The version is judged before the
 // rest, because a newer document may have members that we do not know.
 func parseState(text []byte) (State, error) {
@@ -131,16 +126,7 @@ func gateState(text []byte) error {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return err
 	}
-	if head.SchemaVersion == StateVersion {
-		return nil
-	}
-	majorText, minorText, _ := strings.Cut(head.SchemaVersion, ".")
-	major, majorErr := strconv.ParseUint(majorText, 10, 32)
-	minor, minorErr := strconv.ParseUint(minorText, 10, 32)
-	if majorErr == nil && minorErr == nil && (major > 1 || major == 1 && minor > 0) {
-		return fmt.Errorf("schema_version %s, this flor reads %s: %w", head.SchemaVersion, StateVersion, errTooNew)
-	}
-	return fmt.Errorf("schema_version %.80q is none that this flor reads", head.SchemaVersion)
+	return envelope.CheckSchemaVersion(stateFile, head.SchemaVersion, StateVersion)
 }
 
 // check refuses a document that no flor of ours wrote.

@@ -1,0 +1,78 @@
+package bundle
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// Work factors of an encrypted bundle, in iterations of PBKDF2 (BND-4).
+const (
+	Iterations    = 210_000   // what [Encrypt] uses
+	MaxIterations = 1_000_000 // what [Unwrap] is willing to do for a file
+)
+
+// maxEncrypted is what MaxSize becomes in base64, with room for the rest.
+const maxEncrypted = MaxSize/3*4 + 64<<10
+
+// Encrypt wraps a bundle under a passphrase: a JWE in compact form, key
+// PBES2-HS512+A256KW, content A256GCM (BND-4).
+func Encrypt(bundle, passphrase []byte) ([]byte, error) {
+	recipient := jose.Recipient{Algorithm: jose.PBES2_HS512_A256KW, Key: passphrase, PBES2Count: Iterations}
+	encrypter, err := jose.NewEncrypter(jose.A256GCM, recipient, nil)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt the bundle: %w", err)
+	}
+	wrapped, err := encrypter.Encrypt(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt the bundle: %w", err)
+	}
+	text, err := wrapped.CompactSerialize()
+	return []byte(text + "\n"), err
+}
+
+// Unwrap returns a reader of the plain bundle in r. A bundle that is not
+// encrypted is returned as it is and ask is not called; for an encrypted one
+// ask gives the passphrase. A wrong one is refused with reason BadPassphrase.
+func Unwrap(r io.Reader, ask func() ([]byte, error)) (io.Reader, error) {
+	data, err := readLimited(r, maxEncrypted)
+	if err != nil || !looksEncrypted(data) {
+		return bytes.NewReader(data), err
+	}
+	wrapped, err := parseEncrypted(data)
+	if err != nil {
+		return nil, err
+	}
+	passphrase, err := ask()
+	if err != nil {
+		return nil, err
+	}
+	plain, err := wrapped.Decrypt(passphrase)
+	if err != nil {
+		return nil, refuse(BadPassphrase, "the passphrase is wrong, or the file is damaged: %w", err)
+	}
+	return bytes.NewReader(plain), nil
+}
+
+// parseEncrypted reads the JWE and caps the work that it asks for, before any
+// of it is done.
+func parseEncrypted(data []byte) (*jose.JSONWebEncryption, error) {
+	wrapped, err := jose.ParseEncryptedCompact(string(bytes.TrimSpace(data)),
+		[]jose.KeyAlgorithm{jose.PBES2_HS512_A256KW}, []jose.ContentEncryption{jose.A256GCM})
+	if err != nil {
+		return nil, refuse(BadArchive, "the file looks like an encrypted bundle and is none: %w", err)
+	}
+	iterations, ok := wrapped.Header.ExtraHeaders["p2c"].(float64)
+	if !ok || iterations < 1 || iterations > MaxIterations {
+		return nil, refuse(WorkFactor, "the file asks for %v iterations, the limit is %d", wrapped.Header.ExtraHeaders["p2c"], MaxIterations)
+	}
+	return wrapped, nil
+}
+
+// looksEncrypted tells a JWE in compact form from an archive, whose first
+// entry's name begins otherwise.
+func looksEncrypted(data []byte) bool {
+	return bytes.HasPrefix(data, []byte(`eyJ`)) && bytes.IndexByte(data[:min(len(data), blockSize)], 0) < 0
+}
