@@ -59,6 +59,8 @@ type Principal struct {
 	At    diag.Place
 
 	targets []*Service
+	// unsure says that a part of what gives it roles was refused.
+	unsure bool
 }
 
 // RoleRef is a role together with the place where somebody was given it.
@@ -82,6 +84,8 @@ type Node struct {
 	// Services are served here, ordered by ID; Devices are ordered by user.
 	Services []*Service
 	Devices  []*Device
+
+	proxyAt diag.Place
 }
 
 // Vertex is the data-plane forwarder of a node, of kind link.
@@ -93,6 +97,9 @@ type Vertex struct {
 	// Listen is the UDP address of its adapter; invalid means an ephemeral port.
 	Listen netip.AddrPort
 	At     diag.Place
+
+	listenAt diag.Place
+	unsure   bool // a part of it was refused
 }
 
 // Service is a principal that others reach through the vertex of its node.
@@ -110,7 +117,10 @@ type Service struct {
 	Forwards []Forward
 	Groups   []GroupRef
 
-	initiators []*Principal
+	initiators      []*Principal
+	order           int // position in View.Services
+	addrAt, proxyAt diag.Place
+	unsureGroups    bool
 }
 
 // User is a person, with the nodes on which they work.
@@ -124,10 +134,14 @@ type User struct {
 type Device struct {
 	User *User
 	Node *Node
-	// SOCKS5 is where the vertex listens for the user.
+	// SOCKS5 is where the vertex listens for the user; invalid when the user
+	// has forwards alone here.
 	SOCKS5   netip.AddrPort
 	Forwards []Forward
 	At       diag.Place
+
+	proxyAt diag.Place
+	unsure  bool
 }
 
 // Forward gives a local address to one service, for clients that cannot speak SOCKS5.
@@ -150,4 +164,6 @@ type Role struct {
 	Name  string
 	Allow []GroupRef
 	At    diag.Place
+
+	unsure bool
 }
