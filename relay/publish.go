@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +54,13 @@ func readBody(body io.Reader, announced int64) ([]byte, *answer) {
 	if announced > envelope.MaxSetPublish {
 		return nil, tooLarge()
 	}
-	var doc bytes.Buffer
-	n, err := doc.ReadFrom(io.LimitReader(body, envelope.MaxSetPublish+1))
+	most := int64(envelope.MaxSetPublish)
+	if announced >= 0 {
+		most = announced
+	}
+	doc, err := readGrowing(body, int(most)+1)
 	switch {
-	case n > envelope.MaxSetPublish:
+	case len(doc) > envelope.MaxSetPublish:
 		return nil, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fault(http.StatusRequestTimeout, wire.TooSlow,
@@ -66,7 +68,26 @@ func readBody(body io.Reader, announced int64) ([]byte, *answer) {
 	case err != nil:
 		return nil, fault(http.StatusBadRequest, wire.MalformedTree, "the body ended early")
 	}
-	return doc.Bytes(), nil
+	return doc, nil
+}
+
+// readGrowing reads to the end, or until it has most bytes. Memory follows what
+// has come and not what was announced, and never outgrows most.
+func readGrowing(r io.Reader, most int) ([]byte, error) {
+	const first = 64 << 10
+	doc := make([]byte, 0, min(first, most))
+	for {
+		n, err := r.Read(doc[len(doc):cap(doc)])
+		doc = doc[:len(doc)+n]
+		switch {
+		case err == io.EOF || len(doc) == most:
+			return doc, nil
+		case err != nil:
+			return nil, err
+		case len(doc) == cap(doc):
+			doc = append(make([]byte, 0, min(2*cap(doc), most)), doc...)
+		}
+	}
 }
 
 func tooLarge() *answer {

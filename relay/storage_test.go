@@ -1,0 +1,148 @@
+package relay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/florete/flor/relay"
+	"github.com/florete/flor/relay/relaytest"
+)
+
+// CRD-10: both storages keep the contract that any other has to keep.
+func TestStoragesKeepTheContract(t *testing.T) {
+	t.Parallel()
+	t.Run("memory", func(t *testing.T) {
+		relaytest.Storage(t, func(*testing.T) relay.Storage { return new(relay.Memory) })
+	})
+	t.Run("files", func(t *testing.T) {
+		relaytest.Storage(t, func(t *testing.T) relay.Storage { return openFiles(t, t.TempDir()) })
+	})
+}
+
+func openFiles(t *testing.T, dir string) *relay.FileStore {
+	t.Helper()
+	s, err := relay.OpenFileStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// CRD-10: of two relays over one storage each sees what the other published, and
+// judges against it.
+func TestTwoRelaysShareAStorage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		storage := new(relay.Memory)
+		one, two := newHarness(t, storage), newHarness(t, storage)
+		ctx, stop := context.WithCancel(t.Context())
+		var follower sync.WaitGroup
+		follower.Go(func() {
+			if err := two.Follow(ctx); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		watch := two.ask(t.Context(), "/artifact/mgmt/alpha?wait=60")
+		one.mustPost(document(nodeSet("alpha", 5, "a")))
+		if !watch.answered() || watch.status != 200 {
+			t.Errorf("the other relay's watcher: %v, %d", watch.answered(), watch.status)
+		}
+		// one does not follow, and finds out when it loses the swap.
+		two.mustPost(document(nodeSet("alpha", 6, "a")))
+		if status, body := one.post(document(nodeSet("alpha", 5, "a"))); status != 409 && status != 200 {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body := one.post(document(nodeSet("alpha", 6, "other"))); status != 409 {
+			t.Errorf("%d %s", status, body)
+		}
+		stop()
+		follower.Wait()
+	})
+}
+
+// CRD-4, CRD-5: 8 publishers against 64 readers. Each publisher offers whole
+// trees in which every node carries one mark; each answer must be of one
+// published tree, byte for byte, and no reader may see a version fall.
+func TestEachAnswerIsOneWholePublishedTree(t *testing.T) {
+	t.Parallel()
+	const publishers, readers, rounds, nodes = 8, 64, 20, 4
+	h := newHarness(t, openFiles(t, t.TempDir()))
+	tree := func(version uint64, mark string) []byte {
+		var sets [][][]byte
+		for n := range nodes {
+			sets = append(sets, nodeSet(fmt.Sprintf("n%d", n), version, mark))
+		}
+		return document(sets...)
+	}
+	h.mustPost(tree(1, "start"))
+	var reading, publishing sync.WaitGroup
+	over := make(chan struct{})
+	for i := range readers {
+		node := fmt.Sprintf("n%d", i%nodes)
+		reading.Go(func() { readUntil(t, h, node, over) })
+	}
+	var accepted sync.Map // version → mark
+	for p := range publishers {
+		publishing.Go(func() {
+			for round := range rounds {
+				version, mark := uint64(round+2), fmt.Sprintf("p%dr%d", p, round)
+				status, body := h.post(tree(version, mark))
+				if status == 200 {
+					if other, taken := accepted.LoadOrStore(version, mark); taken {
+						t.Errorf("version %d was accepted of %s and of %s", version, other, mark)
+					}
+				} else if status != 409 {
+					t.Errorf("%d %s", status, body)
+				}
+			}
+		})
+	}
+	publishing.Wait()
+	close(over)
+	reading.Wait()
+	if h.Published().Version("n0") != rounds+1 {
+		t.Errorf("the last version is %d", h.Published().Version("n0"))
+	}
+}
+
+func readUntil(t *testing.T, h *harness, node string, over <-chan struct{}) {
+	var newest uint64
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		_, body := h.get(t.Context(), "/artifact/mgmt/"+node)
+		tree, err := relay.ParseTree([]byte(body))
+		if err != nil {
+			t.Errorf("an answer is no tree: %v", err)
+			return
+		}
+		if version := tree.Version(node); version < newest {
+			t.Errorf("%s fell from %d to %d", node, newest, version)
+			return
+		} else {
+			newest = version
+		}
+		if marks := marksOf([]byte(body)); len(marks) != 1 {
+			t.Errorf("an answer mixes the trees %v", marks)
+			return
+		}
+	}
+}
+
+func marksOf(doc []byte) map[string]bool {
+	marks := map[string]bool{}
+	for _, part := range bytes.Split(doc, []byte(`"mark":"`))[1:] {
+		mark, _, _ := bytes.Cut(part, []byte(`"`))
+		marks[string(mark)] = true
+	}
+	return marks
+}
