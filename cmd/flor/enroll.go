@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/store"
+	"github.com/florete/flor/store/bundle"
+	"github.com/florete/flor/store/identity"
+)
+
+func enrollCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:      "enroll",
+		Usage:     "make this machine a node of a rete, from its bundle",
+		ArgsUsage: "<bundle>",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "as", Usage: "the local name `SCOPE`; default is the trust domain's"},
+			&cli.StringFlag{Name: "expect-ca", Usage: "refuse a bundle whose CA has not this SHA-256 `FINGERPRINT`"},
+			&cli.StringFlag{Name: "passphrase-file", Usage: "read the passphrase of an encrypted bundle from the first line of `FILE`"},
+			&cli.BoolFlag{Name: "no-start", Usage: "install only, and do not look for an agent"},
+		},
+		Action: c.enroll,
+	}
+}
+
+// enroll checks a bundle, tells what is in it, and installs it (BND-1, BND-2).
+func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
+	name, err := oneArgument(cmd, "the bundle, or - for standard input")
+	if err != nil {
+		return err
+	}
+	layout, err := c.layout()
+	if err != nil {
+		return err
+	}
+	b, err := c.readBundle(name, cmd.String("passphrase-file"))
+	if err != nil {
+		return err
+	}
+	c.introduce(b)
+	if want := cmd.String("expect-ca"); want != "" && !identity.SameFingerprint(want, b.CA) {
+		return refuse(wrongCA, "the bundle's CA has the fingerprint %s, expected was %s; nothing was written", identity.Fingerprint(b.CA), want)
+	}
+	scope := cmp.Or(cmd.String("as"), b.TrustDomain.Name())
+	if err := b.Install(layout.State, scope, nil); err != nil {
+		return err
+	}
+	c.say("enrolled as %s in %s", scope, filepath.Join(layout.RetesDir(), scope))
+	if cmd.Bool("no-start") {
+		return nil
+	}
+	return c.handOver(ctx, layout, scope)
+}
+
+func (c *console) readBundle(name, passphraseFile string) (*bundle.Bundle, error) {
+	file, err := c.openBundle(name)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := bundle.Unwrap(file, func() ([]byte, error) { return c.passphrase(passphraseFile) })
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	b, err := bundle.Read(plain, time.Now())
+	return b, errors.Join(err, file.Close())
+}
+
+func (c *console) openBundle(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.in), nil
+	}
+	return os.Open(name)
+}
+
+// handOver tells how the agent is started, since no service manager is asked
+// here; where one runs for the scope already, it waits for its first contact.
+func (c *console) handOver(ctx context.Context, layout store.Layout, scope string) error {
+	client, err := clientOf(layout, scope)
+	if err != nil {
+		return err
+	}
+	if _, err := client.Status(ctx); err != nil {
+		c.say("no service manager starts the agent here; start it with:")
+		c.tell("flor agent run --rete %s", scope)
+		return nil
+	}
+	return c.awaitContact(ctx, client)
+}

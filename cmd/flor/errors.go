@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/florete/flor/store"
+	"github.com/florete/flor/supervise/control"
+)
+
+// Exit codes of all commands but "agent run" (AGT-10).
+const (
+	exitOK    = 0
+	exitNo    = 1
+	exitUsage = 2
+	exitCould = 3
+)
+
+// reason is why the command itself turned something down.
+type reason string
+
+const (
+	wrongUsage     reason = "usage"
+	badConfig      reason = "bad-config"
+	wrongCA        reason = "wrong-ca"
+	setTooLarge    reason = "set-too-large"
+	agentsDisagree reason = "foreign-agent"
+)
+
+var reasons = map[reason]struct{ code, meaning string }{
+	wrongUsage:     {"FL2601", "the command line is wrong"},
+	badConfig:      {"FL2602", "config.toml cannot be read, or has what it must not have"},
+	wrongCA:        {"FL2603", "the bundle's CA is not the one that was expected"},
+	setTooLarge:    {"FL2604", "a set document over its limit"},
+	agentsDisagree: {"FL2605", "the agent on this scope's socket serves another node"},
+}
+
+// Codes lists the codes of the command, with their meanings.
+func Codes() map[string]string {
+	codes := make(map[string]string, len(reasons))
+	for _, r := range reasons {
+		codes[r.code] = r.meaning
+	}
+	return codes
+}
+
+// refusal is something that flor itself turns down.
+type refusal struct {
+	reason reason
+	err    error
+}
+
+func refuse(r reason, format string, args ...any) error {
+	return &refusal{reason: r, err: fmt.Errorf(format, args...)}
+}
+
+func (r *refusal) Code() string { return reasons[r.reason].code }
+
+func (r *refusal) Error() string { return fmt.Sprintf("%s %s: %v", r.Code(), r.reason, r.err) }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// ended is how a command ended when its output has said why already, or when
+// the contract gives it a code of its own.
+type ended struct {
+	code int
+	err  error // nil: nothing more to say
+}
+
+func (e *ended) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *ended) Unwrap() error { return e.err }
+
+// spoken tells whether nothing is left to say of err, and otherwise what.
+func spoken(err error) (said bool, message string) {
+	if err == nil {
+		return true, ""
+	}
+	if e, ok := errors.AsType[*ended](err); ok && e.err == nil {
+		return true, ""
+	}
+	return false, err.Error()
+}
+
+// exitCode says how it went: what was understood and turned down is 1, what was
+// tried and broke is 3.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*ended](err); ok {
+		return e.code
+	}
+	if ours, ok := errors.AsType[*refusal](err); ok && ours.reason == wrongUsage {
+		return exitUsage
+	}
+	if kept, ok := errors.AsType[*store.Refusal](err); ok {
+		return storeExit(kept.Reason)
+	}
+	if _, ok := errors.AsType[*control.NotRunning](err); ok {
+		return exitCould
+	}
+	if _, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](err); ok {
+		return exitNo
+	}
+	return exitCould
+}
+
+// storeExit tells what is wrong with the command line, and with a scope that is
+// not there, from what the store refuses.
+func storeExit(r store.Reason) int {
+	switch r {
+	case store.AmbiguousScope, store.BadScope:
+		return exitUsage
+	case store.NotEnrolled:
+		return exitCould
+	}
+	return exitNo
+}

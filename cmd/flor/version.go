@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/envelope/schema"
+)
+
+// versions is what "flor version --json" prints.
+type versions struct {
+	Version  string `json:"version"`
+	Platform string `json:"platform"`
+	Go       string `json:"go"`
+	Envelope string `json:"envelope"`
+	Agent    string `json:"agent"`
+	Vertex   string `json:"vertex"`
+}
+
+func versionCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:   "version",
+		Usage:  "print the version of this program and of the contract that it reads",
+		Flags:  []cli.Flag{jsonFlag()},
+		Action: c.version,
+	}
+}
+
+func (c *console) version(_ context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	v := versions{
+		Version: buildVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
+		Envelope: envelope.SchemaVersion, Agent: schema.AgentVersion, Vertex: schema.VertexVersion,
+	}
+	if cmd.Bool("json") {
+		return c.tellJSON(v)
+	}
+	c.tell("flor %s %s %s", v.Version, v.Platform, v.Go)
+	c.tell("contract: envelope %s, agent %s, vertex %s", v.Envelope, v.Agent, v.Vertex)
+	return nil
+}
+
+// buildVersion is what the go command recorded of the module and its revision.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown)"
+	}
+	return info.Main.Version
+}
