@@ -1,0 +1,207 @@
+package vertex
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
+)
+
+// Conn is a connection of a program that embeds a vertex (VTX-17). It is a
+// net.Conn with the ends of TCP: CloseWrite is FIN, Abort is RST. Like any
+// net.Conn it may be used by several goroutines at once.
+type Conn struct {
+	leg
+	pair
+	own    spiffeid.ID
+	reason atomic.Uint32
+	done   func(Reason)
+	once   sync.Once
+}
+
+// Peer is the proven SPIFFE ID at the other end: the target of a connection
+// that was dialled, the initiator of one that was accepted.
+func (c *Conn) Peer() spiffeid.ID {
+	if c.own == c.initiator {
+		return c.target
+	}
+	return c.initiator
+}
+
+// Reason says why the connection ended, as far as Read and Write have found
+// out; zero means that it has not.
+func (c *Conn) Reason() Reason { return Reason(c.reason.Load()) }
+
+// Read is that of net.Conn. io.EOF means that the peer ended its direction
+// cleanly; an abort is another error, and [Conn.Reason] tells which.
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.leg.Read(p)
+	if err != nil && err != io.EOF {
+		c.note(c.blame(err))
+	}
+	return n, err
+}
+
+// Write is that of net.Conn.
+func (c *Conn) Write(p []byte) (int, error) {
+	n, err := c.leg.Write(p)
+	if err != nil {
+		c.note(c.blame(err))
+	}
+	return n, err
+}
+
+func (c *Conn) note(r Reason) { c.reason.CompareAndSwap(0, uint32(r)) }
+
+// Abort ends both directions so that the peer sees a reset.
+func (c *Conn) Abort() {
+	c.note(ClosedLocally)
+	c.leg.Abort()
+	_ = c.Close()
+}
+
+// Close ends the connection. What the peer has sent and nobody read is lost,
+// and a peer that goes on sending sees a reset.
+func (c *Conn) Close() error {
+	err := c.leg.Close()
+	c.note(Completed)
+	c.once.Do(func() { c.done(c.Reason()) })
+	return err
+}
+
+// Dial connects a local principal to a target under the same rules as a
+// SOCKS5 client's request. The error is an *Error. It needs a vertex that
+// runs, and takes at most 10 s.
+func (v *Vertex) Dial(ctx context.Context, initiator, target spiffeid.ID) (*Conn, error) {
+	p := pair{initiator, target}
+	leave, ok := v.enter()
+	if !ok {
+		return nil, &Error{Reason: VertexStopping, From: initiator, To: target}
+	}
+	way, err := v.open(ctx, p)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return v.newConn(way.leg, p, initiator, way.local, leave), nil
+}
+
+// newConn counts a connection as open until it is closed.
+func (v *Vertex) newConn(l leg, p pair, own spiffeid.ID, local *bound, leave func()) *Conn {
+	v.meter.open(p)
+	c := &Conn{leg: l, pair: p, own: own}
+	forget := func() {}
+	if local != nil {
+		e := &localConn{*local, c}
+		v.live.add(e)
+		forget = func() { v.live.remove(e) }
+	}
+	c.done = func(r Reason) {
+		forget()
+		v.meter.close(p, r)
+		leave()
+	}
+	return c
+}
+
+// localConn is a Conn that never leaves this vertex, as the guard sees it.
+type localConn struct {
+	limits bound
+	conn   *Conn
+}
+
+func (l *localConn) bounds() bound { return l.limits }
+
+func (l *localConn) end(r Reason) {
+	l.conn.note(r)
+	l.conn.leg.Abort()
+}
+
+// Listener gives a program that embeds a vertex the connections to one of its
+// principals whose io is "embedded" (VTX-17). It is a net.Listener.
+type Listener struct {
+	target spiffeid.ID
+	conns  chan *Conn
+	closed chan struct{}
+	once   sync.Once
+	forget func()
+}
+
+// backlog is how many connections wait for Accept; more are refused.
+const backlog = 128
+
+// Listen serves a principal inside this process. While nobody listens,
+// initiators are told that the connection is refused.
+func (v *Vertex) Listen(target spiffeid.ID) (*Listener, error) {
+	if u, ok := v.tables.Load().upstream[target]; !ok || !u.embedded {
+		return nil, &Error{Reason: UnknownTarget, To: target}
+	}
+	l := &Listener{target: target, conns: make(chan *Conn, backlog), closed: make(chan struct{})}
+	l.forget = func() { v.listeners.CompareAndDelete(target, l) }
+	if _, taken := v.listeners.LoadOrStore(target, l); taken {
+		return nil, &Error{Reason: TooMany, To: target}
+	}
+	return l, nil
+}
+
+// Accept waits for the next connection; after Close it returns net.ErrClosed.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Addr is the name under which the principal is reached.
+func (l *Listener) Addr() net.Addr { return principalAddr(l.target.String()) }
+
+// Close refuses what comes and what waits.
+func (l *Listener) Close() error {
+	l.once.Do(func() {
+		l.forget()
+		close(l.closed)
+		l.drop()
+	})
+	return nil
+}
+
+func (l *Listener) drop() {
+	for {
+		select {
+		case c := <-l.conns:
+			c.Abort()
+		default:
+			return
+		}
+	}
+}
+
+type principalAddr string
+
+func (principalAddr) Network() string  { return "spiffe" }
+func (a principalAddr) String() string { return string(a) }
+
+// connectEmbedded hands one end of a pair to whoever listens in this process.
+func (v *Vertex) connectEmbedded(p pair) (leg, error) {
+	value, ok := v.listeners.Load(p.target)
+	if !ok {
+		return nil, &Error{Reason: UpstreamRefused}
+	}
+	here, there, err := newLocalPair()
+	if err != nil {
+		return nil, &Error{Reason: UpstreamFailed, Err: err}
+	}
+	c := &Conn{leg: there, pair: p, own: p.target, done: func(Reason) {}}
+	select {
+	case value.(*Listener).conns <- c:
+		return here, nil
+	default:
+		closeBoth(here, there)
+		return nil, &Error{Reason: UpstreamRefused}
+	}
+}

@@ -1,0 +1,54 @@
+// Package vertex is the forwarder of a node: it carries TCP connections
+// between principals, SOCKS5 in, QUIC with mutual TLS across, TCP out. It
+// holds the keys of the principals on its node, proves them to peers, checks
+// those of peers, and lets through what the operator's lists allow. It never
+// looks inside the bytes.
+//
+// cmd/flor-vertex runs one vertex under a node's agent. A program may embed
+// one as well: [New] with a payload and identities, [Vertex.Run], and then
+// [Vertex.Dial] and [Vertex.Listen] in place of loopback TCP (VTX-17).
+//
+// # What it promises
+//
+//   - One UDP socket dials and accepts (VTX-1). Both sides prove exactly one
+//     SPIFFE ID (VTX-3), and the acceptor's ingress list is the gate (VTX-4).
+//   - A connection counts once the acceptor has answered for it (VTX-6), so a
+//     refusal far away is told as one: see [Reason.Reply] for the table.
+//   - Streams of one pair share QUIC connections (VTX-5), and a stream that
+//     nobody reads does not stop another (VTX-5a).
+//   - FIN stays FIN, an abort stays an abort, in both directions (VTX-7); each
+//     connection ends for one [Reason].
+//   - Expiry, revocation and a changed list cut live connections within a
+//     second (VTX-8), which [Vertex.Apply] brings into force without a restart
+//     (VTX-16).
+//   - What is missing or busy delays nothing else (VTX-12, VTX-13).
+//
+// # Choices and limits
+//
+// The protocol is flor/2 alone: flor/1 is neither offered nor accepted yet, so
+// a peer that speaks nothing else gets the TLS alert for it (VTX-6). There is
+// no mesh engine (VTX-18), and no way back from a path MTU that shrinks under a
+// live connection (VTX-9): such a connection ends by its idle time-out.
+//
+// [DefaultLimits] counts 16 QUIC connections for each pair of initiator and
+// target, since a principal with many targets on one vertex needs one for
+// each, and 1,024 streams for each initiator, its targets together (VTX-14).
+// Connection IDs have 20 bytes, so that the smallest packet suffices for a
+// stateless reset in answer: a peer notices a restart with its first packet.
+//
+// QUIC does not tell what has been acknowledged, and what has not been when a
+// connection is closed is lost. A connection that takes no more streams is
+// therefore closed ten round trips (at least 100 ms, at most 2 s) after its
+// last one, by the side that was told of draining; the side that drains waits
+// 2 s before it does so itself (VTX-7, VTX-15).
+//
+// An abort is noticed by reading or writing. A program that first ends its
+// direction cleanly and aborts afterwards is noticed when something is written
+// to it.
+//
+// Certificates that leave a node are kept in use until they expire; renewed
+// ones are used for new connections, and a dialled connection with an older
+// certificate takes no new stream (VTX-12).
+//
+// A local target with several wires is served by the first.
+package vertex

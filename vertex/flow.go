@@ -1,0 +1,124 @@
+package vertex
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// flow is one TCP connection's way through this vertex: two legs and what
+// became of them.
+type flow struct {
+	pair
+	near, far leg // near is the initiator's side
+	cause     atomic.Uint32
+	up, down  prometheus.Counter // bytes from the initiator, and to it
+}
+
+// run copies in both directions until both have ended, and tells why (VTX-7).
+// It takes one goroutine beside the caller's and returns after it has ended.
+func (f *flow) run() Reason {
+	var back sync.WaitGroup
+	back.Go(func() { f.pump(f.near, f.far, f.down) })
+	f.pump(f.far, f.near, f.up)
+	back.Wait()
+	_ = f.near.Close()
+	_ = f.far.Close()
+	f.cause.CompareAndSwap(0, uint32(Completed))
+	return Reason(f.cause.Load())
+}
+
+// end aborts the flow for a reason; the first reason counts.
+func (f *flow) end(r Reason) {
+	f.cause.CompareAndSwap(0, uint32(r))
+	f.near.Abort()
+	f.far.Abort()
+}
+
+// pump copies one direction. EOF becomes FIN and leaves the other direction
+// alone; anything else aborts both.
+func (f *flow) pump(dst, src leg, count prometheus.Counter) {
+	end := transfer(dst, src, count)
+	if end == Completed {
+		end = finish(dst)
+	}
+	if end != Completed {
+		f.end(end)
+	}
+}
+
+func finish(l leg) Reason {
+	if err := l.CloseWrite(); err != nil {
+		return l.blame(err)
+	}
+	return Completed
+}
+
+// Buffers start small, since most connections carry little or wait, and grow
+// with the first read that fills one.
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 64 << 10
+)
+
+var (
+	smallBuffers = sync.Pool{New: func() any { return new([smallBuffer]byte) }}
+	largeBuffers = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
+)
+
+// transfer copies until EOF, which is Completed, or until something breaks.
+func transfer(dst, src leg, count prometheus.Counter) Reason {
+	if end := transferSmall(dst, src, count); end != 0 {
+		return end
+	}
+	buf := largeBuffers.Get().(*[largeBuffer]byte)
+	defer largeBuffers.Put(buf)
+	for {
+		if _, end := step(dst, src, buf[:], count); end != 0 {
+			return end
+		}
+	}
+}
+
+// transferSmall gives up with zero when a larger buffer would pay.
+func transferSmall(dst, src leg, count prometheus.Counter) Reason {
+	buf := smallBuffers.Get().(*[smallBuffer]byte)
+	defer smallBuffers.Put(buf)
+	for {
+		n, end := step(dst, src, buf[:], count)
+		if end != 0 || n == len(buf) {
+			return end
+		}
+	}
+}
+
+// step is one read, and the write of what it brought.
+func step(dst, src leg, buf []byte, count prometheus.Counter) (int, Reason) {
+	n, err := src.Read(buf)
+	if n > 0 {
+		count.Add(float64(n))
+		if _, werr := dst.Write(buf[:n]); werr != nil {
+			return n, dst.blame(werr)
+		}
+	}
+	switch err {
+	case nil:
+		return n, 0
+	case io.EOF:
+		return n, Completed
+	}
+	return n, src.blame(err)
+}
+
+// localFlow is a flow that never leaves this vertex. It has no connection
+// that the guard could close, so it carries its bound itself (VTX-8, VTX-11).
+type localFlow struct {
+	limits bound
+	flow   *flow
+}
+
+func (l *localFlow) bounds() bound { return l.limits }
+
+func (l *localFlow) end(r Reason) { l.flow.end(r) }

@@ -1,0 +1,223 @@
+package vertex
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/spiffe/go-spiffe/v2/bundle/x509bundle"
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
+	"github.com/spiffe/go-spiffe/v2/svid/x509svid"
+
+	"github.com/florete/flor/envelope/schema"
+)
+
+// Identities gives a vertex the certificates of the principals it acts for.
+// Both methods are called at start, every 30 s and by [Vertex.Reload], from
+// one goroutine at a time; what they return is not changed afterwards.
+type Identities interface {
+	// SVID returns certificate and key of a principal of this node, or an
+	// error when there is none (VTX-12).
+	SVID(spiffeid.ID) (*x509svid.SVID, error)
+	// Bundle returns the CA certificates of the node's trust domain.
+	Bundle() (*x509bundle.Bundle, error)
+}
+
+// material is a principal's certificate, ready for handshakes.
+type material struct {
+	certificate tls.Certificate
+	leaf        *x509.Certificate
+	print       string
+}
+
+// keyring holds what [Identities] last gave.
+type keyring struct {
+	source  Identities
+	current atomic.Pointer[keys]
+}
+
+type keys struct {
+	bundle *x509bundle.Bundle
+	byID   map[spiffeid.ID]*material
+	faults map[spiffeid.ID]error // why a principal has no material
+}
+
+func newKeyring(source Identities, ids []spiffeid.ID) (*keyring, error) {
+	k := &keyring{source: source}
+	return k, k.load(ids)
+}
+
+// load reads everything again. A principal whose material can no longer be
+// read keeps what it had: handshakes judge its validity anyway.
+func (k *keyring) load(ids []spiffeid.ID) error {
+	bundle, err := k.source.Bundle()
+	if err != nil {
+		return fmt.Errorf("reading the CA of the trust domain: %w", err)
+	}
+	old := k.current.Load()
+	next := &keys{bundle, map[spiffeid.ID]*material{}, map[spiffeid.ID]error{}}
+	for _, id := range ids {
+		m, err := k.read(id)
+		if err != nil && old != nil {
+			m = old.byID[id]
+		}
+		if m == nil {
+			next.faults[id] = err
+			continue
+		}
+		next.byID[id] = m
+	}
+	k.current.Store(next)
+	return nil
+}
+
+func (k *keyring) read(id spiffeid.ID) (*material, error) {
+	svid, err := k.source.SVID(id)
+	if err != nil {
+		return nil, err
+	}
+	m := &material{leaf: svid.Certificates[0], print: fingerprint(svid.Certificates[0])}
+	m.certificate = tls.Certificate{PrivateKey: svid.PrivateKey, Leaf: m.leaf}
+	for _, c := range svid.Certificates {
+		m.certificate.Certificate = append(m.certificate.Certificate, c.Raw)
+	}
+	return m, nil
+}
+
+func (k *keyring) material(id spiffeid.ID) *material { return k.current.Load().byID[id] }
+
+// fingerprint is the form that "revoked" lists: SHA-256, lower-case hex.
+func fingerprint(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// resetKey derives the key of stateless resets from a local private key, so
+// that it is the same after a restart and known to nobody else (VTX-1).
+func (k *keyring) resetKey() (*quic.StatelessResetKey, error) {
+	var key quic.StatelessResetKey
+	m := k.first()
+	if m == nil {
+		_, err := rand.Read(key[:])
+		return &key, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(m.certificate.PrivateKey)
+	if err != nil {
+		return nil, fmt.Errorf("deriving the stateless-reset key: %w", err)
+	}
+	derived, err := hkdf.Key(sha256.New, secret, nil, "flor-vertex stateless reset", len(key))
+	copy(key[:], derived)
+	return &key, err
+}
+
+// first is the material of the principal whose ID sorts first.
+func (k *keyring) first() *material {
+	var ids []spiffeid.ID
+	for id := range k.current.Load().byID {
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return k.material(slices.MinFunc(ids, func(a, b spiffeid.ID) int {
+		return slices.Compare([]byte(a.String()), []byte(b.String()))
+	}))
+}
+
+// check is what a handshake demands of a peer's certificate (VTX-3).
+type check struct {
+	bundle  *x509bundle.Bundle
+	usage   x509.ExtKeyUsage
+	kinds   []schema.Kind // an initiator is one of these
+	want    spiffeid.ID   // a target is exactly this one; zero for an initiator
+	revoked map[string]bool
+	now     time.Time
+}
+
+// verify judges a peer's chain, leaf first, and returns whose it is. The error
+// is an *Error that carries the TLS alert for the peer.
+func (c check) verify(chain []*x509.Certificate) (spiffeid.ID, error) {
+	id, reason, err := c.judge(chain)
+	if reason != 0 {
+		return id, &Error{Reason: reason, Err: errors.Join(err, alerts[reason])}
+	}
+	return id, nil
+}
+
+func (c check) judge(chain []*x509.Certificate) (spiffeid.ID, Reason, error) {
+	id, _, err := x509svid.Verify(chain, c.bundle, x509svid.WithTime(c.now))
+	if err != nil {
+		return id, chainReason(err), err
+	}
+	leaf := chain[0]
+	if err := c.judgeName(id, leaf); err != nil {
+		return id, WrongIdentity, err
+	}
+	if err := c.judgeUsage(leaf); err != nil {
+		return id, WrongUsage, err
+	}
+	if c.revoked[fingerprint(leaf)] {
+		return id, CertificateRevoked, nil
+	}
+	return id, 0, nil
+}
+
+func chainReason(err error) Reason {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return OutsideValidity
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return WrongAuthority
+	}
+	return WrongIdentity
+}
+
+func (c check) judgeName(id spiffeid.ID, leaf *x509.Certificate) error {
+	if len(leaf.DNSNames)+len(leaf.IPAddresses)+len(leaf.EmailAddresses) > 0 {
+		return errors.New("the certificate has names beside its SPIFFE ID")
+	}
+	if !c.want.IsZero() {
+		if id != c.want {
+			return fmt.Errorf("the certificate is that of %s", id)
+		}
+		return nil
+	}
+	kind, err := schema.KindOf(id)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(c.kinds, kind) {
+		return fmt.Errorf("a %s is not an initiator", kind)
+	}
+	return nil
+}
+
+func (c check) judgeUsage(leaf *x509.Certificate) error {
+	if !slices.Contains(leaf.ExtKeyUsage, c.usage) {
+		return errors.New("the certificate lacks the extended key usage of its side")
+	}
+	if leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
+		return errors.New("the certificate's key usage lacks digitalSignature")
+	}
+	switch key := leaf.PublicKey.(type) {
+	case ed25519.PublicKey:
+		return nil
+	case *ecdsa.PublicKey:
+		if key.Curve == elliptic.P256() {
+			return nil
+		}
+	}
+	return errors.New("the certificate's key is neither Ed25519 nor ECDSA P-256")
+}

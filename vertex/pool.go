@@ -1,0 +1,117 @@
+package vertex
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pool keeps the QUIC connections of one pair that this vertex dialled.
+type pool struct {
+	dial     func() (*session, error) // with a time limit of its own
+	run      func(func())             // starts a goroutine that the vertex waits for
+	perConn  int
+	maxConns int
+
+	mu       sync.Mutex
+	sessions []*session // the newest last
+	dialling *dialCall
+}
+
+// dialCall is a dial that several requests wait for.
+type dialCall struct {
+	done chan struct{}
+	err  error
+}
+
+// pick reserves a stream on the newest connection with room that was made
+// after notBefore, or gives nil.
+func (p *pool) pick(notBefore time.Time) *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pickLocked(notBefore)
+}
+
+func (p *pool) pickLocked(notBefore time.Time) *session {
+	for i := len(p.sessions) - 1; i >= 0; i-- {
+		s := p.sessions[i]
+		if !s.born.Before(notBefore) && !s.closed() && s.reserve(p.perConn) {
+			return s
+		}
+	}
+	return nil
+}
+
+// acquire reserves a stream as pick does, and dials where it has to. Requests
+// that come while a dial is under way share it.
+func (p *pool) acquire(ctx context.Context, notBefore time.Time) (*session, error) {
+	for {
+		s, call, err := p.join(notBefore)
+		if s != nil || err != nil {
+			return s, err
+		}
+		select {
+		case <-call.done:
+		case <-ctx.Done():
+			return nil, &Error{Reason: NoAnswer, Err: ctx.Err()}
+		}
+		if call.err != nil {
+			return nil, call.err
+		}
+	}
+}
+
+func (p *pool) join(notBefore time.Time) (*session, *dialCall, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.pickLocked(notBefore); s != nil {
+		return s, nil, nil
+	}
+	if p.dialling == nil {
+		if len(p.sessions) >= p.maxConns {
+			return nil, nil, &Error{Reason: TooMany}
+		}
+		p.start()
+	}
+	return nil, p.dialling, nil
+}
+
+// start dials in the background; the caller holds the lock.
+func (p *pool) start() {
+	call := &dialCall{done: make(chan struct{})}
+	p.dialling = call
+	p.run(func() {
+		s, err := p.dial()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err == nil {
+			p.sessions = append(p.sessions, s)
+		}
+		call.err, p.dialling = err, nil
+		close(call.done)
+	})
+}
+
+// remove takes a connection out: no new stream goes to it.
+func (p *pool) remove(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removeLocked(s)
+}
+
+func (p *pool) removeLocked(s *session) {
+	p.sessions = slices.DeleteFunc(p.sessions, func(have *session) bool { return have == s })
+}
+
+// dropIdle takes a connection out if it has carried nothing for d. Taking a
+// stream on it and this exclude each other.
+func (p *pool) dropIdle(s *session, now time.Time, d time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !s.idle(now, d) {
+		return false
+	}
+	p.removeLocked(s)
+	return true
+}

@@ -1,0 +1,73 @@
+package vertex
+
+import "sync"
+
+// ender is whatever the guard may have to end: a QUIC connection, or a flow
+// inside this process.
+type ender interface {
+	bounds() bound
+	end(Reason)
+}
+
+// registry knows every live connection, for the guard, the limits and drain.
+type registry struct {
+	mu      sync.Mutex
+	live    map[ender]struct{}
+	removed chan struct{} // has an element after a removal
+}
+
+func newRegistry() *registry {
+	return &registry{live: map[ender]struct{}{}, removed: make(chan struct{}, 1)}
+}
+
+func (r *registry) add(e ender) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live[e] = struct{}{}
+}
+
+func (r *registry) remove(e ender) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.live, e)
+	select {
+	case r.removed <- struct{}{}:
+	default:
+	}
+}
+
+// all is a snapshot.
+func (r *registry) all() []ender {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	live := make([]ender, 0, len(r.live))
+	for e := range r.live {
+		live = append(live, e)
+	}
+	return live
+}
+
+// sessions is a snapshot of the QUIC connections.
+func (r *registry) sessions() []*session {
+	var sessions []*session
+	for _, e := range r.all() {
+		if s, ok := e.(*session); ok {
+			sessions = append(sessions, s)
+		}
+	}
+	return sessions
+}
+
+// accepted counts accepted connections: all, and those of one pair.
+func (r *registry) accepted(p pair) (all, ofPair int) {
+	for _, s := range r.sessions() {
+		if s.limits.side != accepting {
+			continue
+		}
+		all++
+		if s.limits.pair == p {
+			ofPair++
+		}
+	}
+	return all, ofPair
+}

@@ -1,0 +1,188 @@
+package vertex
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+)
+
+// session is one QUIC connection. It belongs to one pair for its whole life;
+// each TCP connection of the pair is one stream on it (VTX-5).
+type session struct {
+	conn    *quic.Conn
+	limits  bound
+	born    time.Time // when the handshake was complete
+	retired atomic.Bool
+	drains  atomic.Bool // the peer said that it is draining
+
+	mu      sync.Mutex
+	control *quic.SendStream
+	open    int       // streams in use or reserved
+	full    bool      // the peer's stream limit was met with room by our count
+	lastUse time.Time // when the last stream ended
+	packets uint64    // received, at the last look
+	heard   time.Time // wall clock of the look that saw more packets
+}
+
+func newSession(conn *quic.Conn, limits bound, now time.Time) *session {
+	return &session{conn: conn, limits: limits, born: now, lastUse: now, heard: wall(now)}
+}
+
+func (s *session) bounds() bound { return s.limits }
+
+// end closes the connection with the application code of the reason.
+func (s *session) end(r Reason) { _ = s.conn.CloseWithError(closeCode(r), r.String()) }
+
+// tail is how long after its last stream a connection may still have
+// something undelivered: quic-go drops that when a connection is closed
+// (VTX-7), and does not tell what has been acknowledged.
+func (s *session) tail() time.Duration {
+	return min(max(10*s.conn.ConnectionStats().SmoothedRTT, tailLeast), settled)
+}
+
+// outlast closes a connection that takes no more streams as soon as it carries
+// none and nothing can be undelivered any more, for the reason given.
+func (s *session) outlast(r Reason) {
+	tick := time.NewTicker(tailLeast / 4)
+	defer tick.Stop()
+	for {
+		if s.idle(time.Now(), s.tail()) {
+			s.end(r)
+			return
+		}
+		select {
+		case <-s.conn.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// closed tells whether the connection has ended.
+func (s *session) closed() bool { return s.conn.Context().Err() != nil }
+
+// reserve takes a place for one more stream, if there is one.
+func (s *session) reserve(limit int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.full || s.open >= limit {
+		return false
+	}
+	s.open++
+	return true
+}
+
+// count is reserve on the accepting side, where QUIC itself keeps the limit.
+func (s *session) count() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+}
+
+// release gives a stream's place back.
+func (s *session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	s.full = false
+	s.lastUse = time.Now()
+}
+
+// saturate gives a reserved place back where the peer takes no more streams:
+// one that ended here has not ended there yet. The connection is passed over
+// until another stream ends, or for a second.
+func (s *session) saturate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	s.full = true
+}
+
+// refresh looks after the connection once a second.
+func (s *session) refresh(now time.Time) {
+	s.look(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = false
+}
+
+// streams returns how many streams are open, and since when there are none.
+func (s *session) streams() (open int, idleSince time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open, s.lastUse
+}
+
+// idle tells whether nothing has been carried for at least d.
+func (s *session) idle(now time.Time, d time.Duration) bool {
+	open, since := s.streams()
+	return open == 0 && now.Sub(since) >= d
+}
+
+// wall strips the monotonic reading: monotonic clocks stop in suspend.
+func wall(t time.Time) time.Time { return t.Round(0) }
+
+// look notes whether packets have arrived since the last look.
+func (s *session) look(now time.Time) {
+	packets := s.conn.ConnectionStats().PacketsReceived
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if packets != s.packets {
+		s.packets, s.heard = packets, wall(now)
+	}
+}
+
+// suspectIn tells how long the connection is still above suspicion if nothing
+// arrives; zero or less means that it is suspect (VTX-5). A dialled connection
+// that has been silent for longer than a keep-alive always owes an answer, be
+// it to a stream or to the keep-alive itself.
+func (s *session) suspectIn(now time.Time) time.Duration {
+	s.look(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard.Add(suspectAfter).Sub(wall(now))
+}
+
+// openControl opens this side's control stream (VTX-15).
+func (s *session) openControl() error {
+	control, err := s.conn.OpenUniStream()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.control = control
+	_, err = control.Write([]byte{controlOpen})
+	return err
+}
+
+// sayDraining tells the peer to open no more streams here.
+func (s *session) sayDraining() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.control != nil {
+		_, _ = s.control.Write([]byte{controlDraining})
+	}
+}
+
+// readControl follows the peer's control stream until it or the connection
+// ends, and calls draining when the peer says so.
+func (s *session) readControl(ctx context.Context, draining func()) {
+	stream, err := s.conn.AcceptUniStream(ctx)
+	if err != nil {
+		return
+	}
+	var b [1]byte
+	for {
+		if _, err := io.ReadFull(stream, b[:]); err != nil {
+			return
+		}
+		if b[0] == controlDraining && s.drains.CompareAndSwap(false, true) {
+			draining()
+		}
+	}
+}
