@@ -139,3 +139,17 @@ func (p *plan) newLedger(sets map[string]setFiles) *Ledger {
 	}
 	return l
 }
+
+// PickSigner chooses, of the signers that a source lists, the one of that name,
+// or without a name the first whose key is at hand (PKI-2).
+func PickSigner(listed []*Signer, name string, hasKey func(name string) bool) (*Signer, error) {
+	for _, s := range listed {
+		if s.Name == name || name == "" && hasKey(s.Name) {
+			return s, nil
+		}
+	}
+	if name != "" {
+		return nil, refuse(ReasonNoSigner, "the YAML lists no management signer %q", name)
+	}
+	return nil, refuse(ReasonNoSigner, "the key of none of the %d listed management signers is here", len(listed))
+}

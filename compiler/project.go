@@ -74,12 +74,12 @@ func Project(ctx context.Context, v *View) ([]NodePayloads, error) {
 }
 
 // eachNode calls do for 0 … n-1 on as many processors as there are, and
-// returns the first error.
+// returns the first error. It starts no more once ctx has ended.
 func eachNode(ctx context.Context, n int, do func(i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range n {
-		if ctx.Err() != nil {
+		if running.Err() != nil {
 			break
 		}
 		group.Go(func() error { return do(i) })
@@ -161,7 +161,7 @@ func projectInbounds(n *Node) []schema.Inbound {
 	var inbounds []schema.Inbound
 	for _, l := range localsOf(n) {
 		if l.socks5.IsValid() {
-			via := schema.InboundVia{Kind: "socks5", Addr: l.socks5.String()}
+			via := schema.InboundVia{Kind: schema.SOCKS5, Addr: l.socks5.String()}
 			inbounds = append(inbounds, schema.Inbound{Principal: l.principal.ID.String(), Via: via})
 		}
 	}
@@ -200,14 +200,14 @@ func localsOf(n *Node) []local {
 func projectVertex(n *Node) *schema.Vertex {
 	locals := localsOf(n)
 	targets := targetsOf(locals)
-	adapter := schema.Adapter{Name: adapterName, Type: "udp"}
+	adapter := schema.Adapter{Name: adapterName, Type: schema.UDP}
 	if n.Vertex.Listen.IsValid() {
 		adapter.Listen = n.Vertex.Listen.String()
 	}
 	return &schema.Vertex{
 		SchemaVersion:     schema.VertexVersion,
-		Kind:              "link",
-		TransportEndpoint: schema.TransportEndpoint{Type: "quic"},
+		Kind:              schema.LinkVertex,
+		TransportEndpoint: schema.TransportEndpoint{Type: schema.QUIC},
 		ConnectionManager: schema.ConnectionManager{Adapters: []schema.Adapter{adapter}},
 		Workloads:         projectWorkloads(locals),
 		Links:             projectLinks(targets),
@@ -233,10 +233,10 @@ func (l local) io() []schema.IO {
 		io = append(io, servedBy(l.service))
 	}
 	if l.socks5.IsValid() {
-		io = append(io, schema.IO{Kind: "socks5", Listen: l.socks5.String()})
+		io = append(io, schema.IO{Kind: schema.SOCKS5, Listen: l.socks5.String()})
 	}
 	for _, f := range sortedForwards(l.forwards) {
-		io = append(io, schema.IO{Kind: "forward", Listen: f.Listen.String(), Target: f.Target.ID.String()})
+		io = append(io, schema.IO{Kind: schema.Forward, Listen: f.Listen.String(), Target: f.Target.ID.String()})
 	}
 	return io
 }
@@ -247,9 +247,9 @@ func sortedForwards(forwards []Forward) []Forward {
 
 func servedBy(s *Service) schema.IO {
 	if s.Embedded {
-		return schema.IO{Kind: "embedded"}
+		return schema.IO{Kind: schema.Embedded}
 	}
-	return schema.IO{Kind: "tcp", Upstream: dialable(s.Upstream).String()}
+	return schema.IO{Kind: schema.TCP, Upstream: dialable(s.Upstream).String()}
 }
 
 // dialable is where a program that listens on addr is dialled from its own
@@ -302,21 +302,12 @@ func projectLinks(targets []reach) []schema.LinkList {
 	members := make([]schema.Link, 0, len(targets))
 	for _, t := range targets {
 		members = append(members, schema.Link{
-			Name: linkName(t.service),
+			Name: t.service.Name,
 			Peer: t.service.ID.String(),
-			Via:  schema.LinkVia{Type: "udp", Adapter: adapterName, Addr: t.service.Node.Vertex.Address.String()},
+			Via:  schema.LinkVia{Type: schema.UDP, Adapter: adapterName, Addr: t.service.Node.Vertex.Address.String()},
 		})
 	}
-	return []schema.LinkList{{Type: "list", Members: members}}
-}
-
-// linkName is the service's name, a node-scoped one in the order of its
-// hostname, which no other service can bear.
-func linkName(s *Service) string {
-	if s.NodeScoped {
-		return schema.Leaf(s.ID) + "." + s.Node.Name
-	}
-	return s.Name
+	return []schema.LinkList{{Type: schema.List, Members: members}}
 }
 
 func projectEgress(targets []reach) []schema.Rule {

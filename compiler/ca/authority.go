@@ -4,12 +4,14 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"math/big"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
@@ -248,4 +250,11 @@ func earliest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// Fingerprint is the SHA-256 of a certificate as people compare it: upper-case
+// hex, bytes separated by colons, as openssl prints it.
+func Fingerprint(cert *x509.Certificate) string {
+	sum := sha256.Sum256(cert.Raw)
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }

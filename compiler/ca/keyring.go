@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
@@ -173,4 +174,23 @@ func (n KeyName) check() error {
 		return &Refusal{ReasonNameUnsuitable, err}
 	}
 	return nil
+}
+
+// SetAside renames a key's file to <file>.<UTC>, so that another may take its
+// name, and returns the new path. A key that is not there is no error.
+func (k Keyring) SetAside(name KeyName, now time.Time) (string, error) {
+	file, err := k.find(name)
+	if isReason(err, ReasonKeyAbsent) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	aside := k.path(file) + "." + now.UTC().Format("20060102T150405Z")
+	return aside, os.Rename(k.path(file), aside)
+}
+
+func isReason(err error, reason Reason) bool {
+	var refusal *Refusal
+	return errors.As(err, &refusal) && refusal.Reason == reason
 }

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/envelope/schema"
+)
+
+func caSignCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:      "sign",
+		Usage:     "sign a certificate request (PKCS#10, Ed25519, one SPIFFE ID), and print the certificate",
+		ArgsUsage: "<csr.pem>",
+		Flags:     append(sourceFlags(), validityFlag(), passphraseFlag()),
+		Action:    c.caSign,
+	}
+}
+
+func (c *console) caSign(_ context.Context, cmd *cli.Command) error {
+	file, err := oneArgument(cmd, "the file of the request")
+	if err != nil {
+		return err
+	}
+	text, err := readInput(file, ca.MaxKeyFile)
+	if err != nil {
+		return err
+	}
+	request, err := ca.DecodeRequest(text)
+	if err != nil {
+		return err
+	}
+	validity, err := parseValidity(cmd.String("validity"))
+	if err != nil {
+		return err
+	}
+	dir, v, err := c.openSource(cmd)
+	if err != nil {
+		return err
+	}
+	authority, err := c.authority(v, c.passphrase(cmd))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	cert, err := authority.Sign(request, orDefault(validity, v.Validity.Principals), now)
+	if err != nil {
+		return err
+	}
+	if err := compiler.LogIssued(dir, compiler.NewIssued(cert, "", now)); err != nil {
+		return err
+	}
+	_, err = c.out.Write(ca.EncodeCertificate(cert))
+	return err
+}
+
+func caIssueCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:  "issue",
+		Usage: "make a key and a certificate for one principal, or for a further management signer",
+		Flags: append(sourceFlags(),
+			&cli.StringFlag{Name: "kind", Required: true, Usage: "user, service, node, vertex or management-plane"},
+			&cli.StringFlag{Name: "name", Required: true, Usage: "the `NAME`; <node>/<name> for a node's own service, and for a vertex"},
+			&cli.StringFlag{Name: "out", Usage: "write <leaf>.crt and <leaf>.key into `DIR`, outside of the repository (not for management-plane)"},
+			&cli.BoolFlag{Name: "no-passphrase", Usage: "write a signer's private key without a passphrase"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite existing files"},
+			validityFlag(), passphraseFlag(),
+		),
+		Action: c.caIssue,
+	}
+}
+
+func (c *console) caIssue(_ context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	validity, err := parseValidity(cmd.String("validity"))
+	if err != nil {
+		return err
+	}
+	dir, v, err := c.openSource(cmd)
+	if err != nil {
+		return err
+	}
+	id, err := compiler.PrincipalID(v.TrustDomain, schema.Kind(cmd.String("kind")), cmd.String("name"))
+	if err != nil {
+		return &usageError{err}
+	}
+	authority, err := c.authority(v, c.passphrase(cmd))
+	if err != nil {
+		return err
+	}
+	order := order{id: id, dir: dir, view: v, authority: authority, now: time.Now(), validity: validity}
+	if cmd.String("kind") == string(schema.KindManagementPlane) {
+		return c.issueSigner(cmd, order)
+	}
+	return c.issuePrincipal(cmd, order)
+}
+
+// order is a certificate that is to be made.
+type order struct {
+	id        spiffeid.ID
+	dir       string
+	view      *compiler.View
+	authority *ca.Authority
+	now       time.Time
+	validity  time.Duration // 0: what the YAML says
+}
+
+// issueSigner makes a further management signer: the key into the key ring, the
+// certificate into the repository.
+func (c *console) issueSigner(cmd *cli.Command, o order) error {
+	name := schema.Leaf(o.id)
+	file := "certs/management-planes/" + name + ".crt"
+	if err := mayWrite(filepath.Join(o.dir, file), cmd.Bool("force")); err != nil {
+		return err
+	}
+	ring, err := c.keyring(o.view.TrustDomain)
+	if err != nil {
+		return err
+	}
+	key, err := ca.NewKey()
+	if err != nil {
+		return err
+	}
+	cert, err := o.authority.Issue(o.id, key.Public(), orDefault(o.validity, o.view.Validity.Signers), o.now)
+	if err != nil {
+		return err
+	}
+	passphrase, err := c.newPassphrase(cmd)
+	if err != nil {
+		return err
+	}
+	if err := ring.Save(ca.SignerKey(name), key, passphrase); err != nil {
+		return err
+	}
+	if err := o.record(cert); err != nil {
+		return err
+	}
+	if err := writePublic(o.dir, file, ca.EncodeCertificate(cert)); err != nil {
+		return err
+	}
+	c.tell("%s", file)
+	c.say("list it in rete.yaml below signers.mgmt.keys: {name: %s, cert: %s}", name, file)
+	return nil
+}
+
+// issuePrincipal writes key and certificate into a directory outside of the
+// repository.
+func (c *console) issuePrincipal(cmd *cli.Command, o order) error {
+	out := cmd.String("out")
+	if out == "" {
+		return usage("say --out DIR: a private key is written there")
+	}
+	if err := outside(o.dir, out); err != nil {
+		return err
+	}
+	stem := filepath.Join(out, schema.Leaf(o.id))
+	for _, file := range []string{stem + ".crt", stem + ".key"} {
+		if err := mayWrite(file, cmd.Bool("force")); err != nil {
+			return err
+		}
+	}
+	key, err := ca.NewKey()
+	if err != nil {
+		return err
+	}
+	cert, err := o.authority.Issue(o.id, key.Public(), orDefault(o.validity, o.view.Validity.Principals), o.now)
+	if err != nil {
+		return err
+	}
+	if err := o.record(cert); err != nil {
+		return err
+	}
+	keyPEM, err := ca.EncodePEM(key)
+	if err != nil {
+		return err
+	}
+	if err := writePrivate(stem+".key", keyPEM); err != nil {
+		return err
+	}
+	if err := writePrivate(stem+".crt", ca.EncodeCertificate(cert)); err != nil {
+		return err
+	}
+	c.tell("%s", stem+".crt")
+	c.say("certificate of %s, valid until %s; its private key beside it is not encrypted", o.id, cert.NotAfter.UTC().Format(time.DateOnly))
+	return nil
+}
+
+func (o order) record(cert *x509.Certificate) error {
+	return compiler.LogIssued(o.dir, compiler.NewIssued(cert, "", o.now))
+}
+
+// outside refuses a directory in the repository: a key there would be committed.
+func outside(repo, dir string) error {
+	inner, err := resolve(dir)
+	if err != nil {
+		return err
+	}
+	outer, err := resolve(repo)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(outer, inner)
+	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
+		return refuse(reasonInsideRepository, "%s lies in the repository; choose a directory outside of %s", dir, repo)
+	}
+	return nil
+}
+
+func resolve(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("resolve %s: %w", dir, err)
+	}
+	return filepath.Abs(real)
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+)
+
+func compileCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:  "compile",
+		Usage: "turn the YAML into one signed set per node, below .flor/compiled",
+		Flags: append(sourceFlags(),
+			&cli.BoolFlag{Name: "check", Usage: "write nothing; exit 1 when something would change"},
+			&cli.BoolFlag{Name: "move-coordinator", Usage: "allow the coordinator's node or address to change, which may strand nodes"},
+			&cli.Uint64Flag{Name: "floor", Usage: "lift every node above version `N`"},
+			signerFlag(), passphraseFlag(),
+		),
+		Action: c.compile,
+	}
+}
+
+func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	opts, err := c.compileOptions(cmd)
+	if err != nil {
+		return err
+	}
+	result, err := compiler.Compile(ctx, opts)
+	if err != nil {
+		return err
+	}
+	c.diagnose(result.Source.Warnings, result.Source.Texts)
+	c.showChanges(result)
+	if opts.Check && len(result.Changes) > 0 {
+		return refuse(reasonWouldChange, "%s would change; run \"retectl compile\" and commit the result", count(len(result.Changes), "node"))
+	}
+	return nil
+}
+
+func (c *console) compileOptions(cmd *cli.Command) (compiler.CompileOptions, error) {
+	from, err := source(cmd)
+	if err != nil {
+		return compiler.CompileOptions{}, err
+	}
+	generatedAt, err := compiler.GeneratedAt(from.Now, c.getenv)
+	return compiler.CompileOptions{
+		SourceOptions:   from,
+		Signer:          c.chooseSigner(cmd, c.passphrase(cmd)),
+		GeneratedAt:     generatedAt,
+		Floor:           cmd.Uint64("floor"),
+		Check:           cmd.Bool("check"),
+		MoveCoordinator: cmd.Bool("move-coordinator"),
+	}, err
+}
+
+// showChanges prints, per touched node, old and new version and what changed
+// (CLI-1).
+func (c *console) showChanges(result *compiler.Result) {
+	for _, note := range result.Notes {
+		c.say("note: %s", note)
+	}
+	for _, change := range result.Changes {
+		c.tell("%s\t%s\t%s", change.Node, versions(change), strings.Join(change.What, "; "))
+	}
+	if len(result.Changes) == 0 {
+		c.say("nothing changed: %s as before", count(result.Untouched, "node"))
+		return
+	}
+	c.say("%s touched, %d as before", count(len(result.Changes), "node"), result.Untouched)
+}
+
+func versions(change compiler.Change) string {
+	switch {
+	case change.Old == 0:
+		return fmt.Sprintf("new → %d", change.New)
+	case change.New == 0:
+		return fmt.Sprintf("%d → gone", change.Old)
+	}
+	return fmt.Sprintf("%d → %d", change.Old, change.New)
+}
+
+// count says how many there are of something.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/store/durable"
+)
+
+// firstSigner is the name of the signer that init makes.
+const firstSigner = "primary"
+
+// signerValidity is how long it may sign.
+const signerValidity = 365 * 24 * time.Hour
+
+func initCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:      "init",
+		Usage:     "make a repository for a new rete, ready to publish",
+		ArgsUsage: "<name>",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "operator", Value: "operator", Usage: "the first `USER` who may publish"},
+			&cli.StringFlag{Name: "node", Value: "mgmt01", Usage: "the management `NODE`, which runs the coordinator"},
+			&cli.StringFlag{Name: "address", Value: "127.0.0.1:4433", Usage: "the `IP:PORT` (UDP) at which others reach that node"},
+			&cli.BoolFlag{Name: "no-passphrase", Usage: "write private keys without a passphrase"},
+			&cli.BoolFlag{Name: "force", Usage: "write into an existing directory; keys of that name are set aside, not lost"},
+			passphraseFlag(),
+		},
+		Action: c.init,
+	}
+}
+
+// init makes ./<name> (PKI-1).
+func (c *console) init(ctx context.Context, cmd *cli.Command) error {
+	name, err := oneArgument(cmd, "the name of the rete")
+	if err != nil {
+		return err
+	}
+	rete, err := newRete(name, cmd)
+	if err != nil {
+		return err
+	}
+	ring, err := c.keyring(rete.trustDomain)
+	if err != nil {
+		return err
+	}
+	if err := makeRoom(rete.Name, ring, cmd.Bool("force"), time.Now()); err != nil {
+		return err
+	}
+	passphrase, err := c.newPassphrase(cmd)
+	if err != nil {
+		return err
+	}
+	born, err := rete.bear(ring, passphrase, time.Now())
+	if err != nil {
+		return err
+	}
+	return c.settleRepository(ctx, rete, ring, born)
+}
+
+// makeRoom refuses to overwrite: the directory, and keys of the same name.
+func makeRoom(dir string, ring ca.Keyring, force bool, now time.Time) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) && !force {
+		if err != nil {
+			return err
+		}
+		return refuse(reasonExists, "%s exists; choose another name, or say --force to write into it", dir)
+	}
+	for _, key := range []ca.KeyName{ca.RootKey, ca.SignerKey(firstSigner)} {
+		if !ring.Has(key) {
+			continue
+		}
+		if !force {
+			return refuse(reasonExists, "%s has keys of a rete of that name; choose another name, or say --force to set them aside", ring.Dir)
+		}
+		if _, err := ring.SetAside(key, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// authorities are the keys and certificates that a new rete is born with.
+type authorities struct {
+	root   *x509.Certificate
+	signer *x509.Certificate
+	key    ed25519.PrivateKey // the signer's
+}
+
+// bear makes root and first signer, and saves their keys.
+func (r *rete) bear(ring ca.Keyring, passphrase []byte, now time.Time) (*authorities, error) {
+	rootKey, err := ca.NewKey()
+	if err != nil {
+		return nil, err
+	}
+	signerKey, err := ca.NewKey()
+	if err != nil {
+		return nil, err
+	}
+	authority, err := ca.NewAuthority(r.trustDomain, rootKey, ca.DefaultRootValidity, now)
+	if err != nil {
+		return nil, err
+	}
+	id, err := schema.ManagementPlaneID(r.trustDomain, firstSigner)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := authority.Issue(id, signerKey.Public(), signerValidity, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := ring.Save(ca.RootKey, rootKey, passphrase); err != nil {
+		return nil, err
+	}
+	if err := ring.Save(ca.SignerKey(firstSigner), signerKey, passphrase); err != nil {
+		return nil, err
+	}
+	return &authorities{root: authority.Certificate(), signer: cert, key: signerKey}, nil
+}
+
+// settleRepository writes the repository, compiles it, and says what is next.
+func (c *console) settleRepository(ctx context.Context, r *rete, ring ca.Keyring, born *authorities) error {
+	files, err := r.files(born)
+	if err != nil {
+		return err
+	}
+	if err := writeRepository(r.Name, files); err != nil {
+		return fmt.Errorf("write repository: %w", err)
+	}
+	now := time.Now()
+	generatedAt, err := compiler.GeneratedAt(now, c.getenv)
+	if err != nil {
+		return err
+	}
+	result, err := compiler.Compile(ctx, compiler.CompileOptions{
+		SourceOptions: compiler.SourceOptions{Dir: r.Name, Now: now},
+		GeneratedAt:   generatedAt,
+		Signer: func(listed []*compiler.Signer) (*compiler.Signer, crypto.Signer, error) {
+			signer, err := compiler.PickSigner(listed, firstSigner, nil)
+			return signer, born.key, err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.diagnose(result.Source.Warnings, result.Source.Texts)
+	c.gitInit(ctx, r.Name)
+	c.tell("%s", r.Name)
+	c.nextSteps(r, ring)
+	return nil
+}
+
+// writeRepository makes the directory whole or not at all; in one that exists
+// it replaces file by file.
+func writeRepository(dir string, files durable.Tree) error {
+	parent, err := os.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	fsys := durable.OS(parent)
+	if _, err := fsys.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return durable.PublishDir(fsys, dir, files)
+	}
+	for _, e := range files.Entries {
+		name := filepath.ToSlash(filepath.Join(dir, e.Name))
+		if err := replaceEntry(fsys, name, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func replaceEntry(fsys durable.FS, name string, e durable.Entry) error {
+	if !e.Mode.IsDir() {
+		return durable.ReplaceFile(fsys, name, e.Data, e.Mode.Perm())
+	}
+	err := fsys.Mkdir(name, e.Mode.Perm())
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// gitInit makes it a git repository where git is installed. Committing is the
+// operator's to do.
+func (c *console) gitInit(ctx context.Context, dir string) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		c.say("note: git is not installed; put %s under version control yourself", dir)
+		return
+	}
+	if out, err := exec.CommandContext(ctx, git, "init", "--quiet", dir).CombinedOutput(); err != nil {
+		c.say("note: git init failed: %v: %s", err, out)
+	}
+}
+
+func (c *console) nextSteps(r *rete, ring ca.Keyring) {
+	c.say(`made ./%[1]s: management node %[2]s at %[3]s, operator %[4]s
+private keys: %[5]s (keep a copy in a safe place: nobody can replace them)
+
+next:
+  cd %[1]s
+  git add . && git commit -m "new rete"
+  retectl issue-bundle --node %[2]s     carry the bundle to that machine, and there: flor enroll %[2]s.bundle
+  retectl publish --direct http://127.0.0.1:9001     the first time, on %[2]s
+  edit nodes.yaml, services.yaml, access.yaml, users.yaml; then retectl validate, compile, publish`,
+		r.Name, r.Node, r.Address, r.Operator, ring.Dir)
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/store/bundle"
+	"github.com/florete/flor/store/durable"
+)
+
+const (
+	bundleSuffix             = ".bundle"
+	privateFile  fs.FileMode = 0o600
+)
+
+func issueBundleCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:  "issue-bundle",
+		Usage: "make the file with which a machine enrols as a node: fresh keys, and its compiled set",
+		Flags: append(sourceFlags(),
+			&cli.StringFlag{Name: "node", Required: true, Usage: "the `NODE` that the machine becomes"},
+			&cli.StringFlag{Name: "out", Usage: "write to `FILE`; default <node>.bundle"},
+			&cli.StringFlag{Name: "validity", Usage: "how long its certificates live, as `30d` or 12h; default is what rete.yaml says"},
+			&cli.BoolFlag{Name: "encrypt", Usage: "put the bundle under a passphrase of its own"},
+			&cli.StringFlag{Name: "bundle-passphrase-file", Usage: "read that passphrase from the first line of `FILE`"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
+			signerFlag(), passphraseFlag(),
+		),
+		Action: c.issueBundle,
+	}
+}
+
+func (c *console) issueBundle(ctx context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	opts, err := c.issueOptions(cmd)
+	if err != nil {
+		return err
+	}
+	out := cmd.String("out")
+	if out == "" {
+		out = opts.Node + bundleSuffix
+	}
+	if err := mayWrite(out, cmd.Bool("force")); err != nil {
+		return err
+	}
+	passphrase, err := c.bundlePassphrase(cmd)
+	if err != nil {
+		return err
+	}
+	enrolment, err := compiler.Issue(ctx, opts)
+	if err != nil {
+		return err
+	}
+	if err := writeBundle(out, enrolment.Bundle, passphrase); err != nil {
+		return err
+	}
+	c.showEnrolment(enrolment, out, passphrase != nil)
+	return nil
+}
+
+func (c *console) issueOptions(cmd *cli.Command) (compiler.IssueOptions, error) {
+	from, err := source(cmd)
+	if err != nil {
+		return compiler.IssueOptions{}, err
+	}
+	validity, err := parseValidity(cmd.String("validity"))
+	ask := c.passphrase(cmd)
+	return compiler.IssueOptions{
+		SourceOptions: from,
+		Node:          cmd.String("node"),
+		Authority:     func(v *compiler.View) (*ca.Authority, error) { return c.authority(v, ask) },
+		Signer:        c.chooseSigner(cmd, ask),
+		Validity:      validity,
+	}, err
+}
+
+// bundlePassphrase is what --encrypt puts the bundle under; nil without it.
+func (c *console) bundlePassphrase(cmd *cli.Command) ([]byte, error) {
+	file := cmd.String("bundle-passphrase-file")
+	switch {
+	case !cmd.Bool("encrypt") && file != "":
+		return nil, usage("--bundle-passphrase-file goes with --encrypt")
+	case !cmd.Bool("encrypt"):
+		return nil, nil
+	case file != "":
+		return passphraseFromFile(file)
+	}
+	return c.promptPassphrase("Passphrase for the bundle: ")
+}
+
+// mayWrite refuses a file that is there already.
+func mayWrite(name string, force bool) error {
+	_, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || force && err == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return refuse(reasonExists, "%s exists; choose another --out, or say --force", name)
+}
+
+// writeBundle writes the file for its owner only, whole or not at all (BND-4).
+func writeBundle(name string, text, passphrase []byte) error {
+	if passphrase != nil {
+		sealed, err := bundle.Encrypt(text, passphrase)
+		if err != nil {
+			return err
+		}
+		text = sealed
+	}
+	return writePrivate(name, text)
+}
+
+// writePrivate replaces the file name, mode 0600.
+func writePrivate(name string, text []byte) error {
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := durable.ReplaceFile(durable.OS(root), filepath.Base(name), text, privateFile); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+func (c *console) showEnrolment(e *compiler.Enrolment, out string, encrypted bool) {
+	c.tell("%s", out)
+	c.say("bundle of node %s, set version %d, with private keys for:", e.Node, e.Version)
+	for _, issued := range e.Issued {
+		c.say("  %s %s, valid until %s", issued.Kind, issued.Name, issued.NotAfter.Format(time.DateOnly))
+	}
+	if !encrypted {
+		c.say("whoever has this file can be that node: hand it over accordingly, and delete it afterwards")
+	}
+	c.say("there: flor enroll %s", filepath.Base(out))
+}
+
+// parseValidity reads a Go duration, or a number of days such as 30d. An empty
+// text is 0.
+func parseValidity(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	days, isDays := strings.CutSuffix(text, "d")
+	if n, err := strconv.ParseUint(days, 10, 16); isDays && err == nil && n > 0 {
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, usage("--validity %q is not a period; write 30d or 12h", text)
+	}
+	return d, nil
+}

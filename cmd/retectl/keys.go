@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/ca"
+)
+
+// maxPassphrase is the most bytes that are read as a passphrase.
+const maxPassphrase = 4 << 10
+
+const passphraseVariable = "RETECTL_PASSPHRASE"
+
+func passphraseFlag() cli.Flag {
+	return &cli.StringFlag{Name: "passphrase-file", Usage: "read the keys' passphrase from the first line of `FILE`"}
+}
+
+func signerFlag() cli.Flag {
+	return &cli.StringFlag{Name: "signer", Usage: "sign with the management signer `NAME`; default is the first listed whose key is here"}
+}
+
+// keyring is where the keys of a rete are kept (PKI-2).
+func (c *console) keyring(td spiffeid.TrustDomain) (ca.Keyring, error) {
+	dir, err := ca.KeyringDir(td, c.getenv)
+	return ca.Keyring{Dir: dir}, err
+}
+
+// passphrase asks for the passphrase of a key once: --passphrase-file, then the
+// environment, then the terminal.
+func (c *console) passphrase(cmd *cli.Command) ca.Passphrase {
+	var known []byte
+	return func(path string) ([]byte, error) {
+		if known != nil {
+			return known, nil
+		}
+		text, err := c.readPassphrase(cmd, "Passphrase for "+path+": ")
+		known = text
+		return text, err
+	}
+}
+
+func (c *console) readPassphrase(cmd *cli.Command, prompt string) ([]byte, error) {
+	if file := cmd.String("passphrase-file"); file != "" {
+		return passphraseFromFile(file)
+	}
+	if text := c.getenv(passphraseVariable); text != "" {
+		return []byte(text), nil
+	}
+	return c.promptPassphrase(prompt)
+}
+
+func passphraseFromFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read passphrase: %w", err)
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.LimitReader(f, maxPassphrase)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read passphrase: %w", err)
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if line == "" {
+		return nil, refuse(reasonNoPassphrase, "the first line of %s is empty", name)
+	}
+	return []byte(line), nil
+}
+
+func (c *console) promptPassphrase(prompt string) ([]byte, error) {
+	in, ok := c.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return nil, refuse(reasonNoPassphrase, "a passphrase is needed and standard input is no terminal; say --passphrase-file FILE or set %s", passphraseVariable)
+	}
+	fmt.Fprint(c.err, prompt)
+	text, err := term.ReadPassword(int(in.Fd()))
+	fmt.Fprintln(c.err)
+	if err == nil && len(text) == 0 {
+		return nil, refuse(reasonNoPassphrase, "the passphrase is empty")
+	}
+	return text, err
+}
+
+// newPassphrase is the passphrase for keys that are about to be made: nil with
+// --no-passphrase, which is warned of; typed twice on a terminal.
+func (c *console) newPassphrase(cmd *cli.Command) ([]byte, error) {
+	if cmd.Bool("no-passphrase") {
+		if cmd.String("passphrase-file") != "" {
+			return nil, usage("--no-passphrase and --passphrase-file exclude each other")
+		}
+		c.say("warning: private keys are written without a passphrase; whoever can read the files is the operator")
+		return nil, nil
+	}
+	text, err := c.readPassphrase(cmd, "New passphrase: ")
+	if err != nil || cmd.String("passphrase-file") != "" || c.getenv(passphraseVariable) != "" {
+		return text, err
+	}
+	again, err := c.promptPassphrase("Again: ")
+	if err == nil && !bytes.Equal(text, again) {
+		return nil, refuse(reasonNoPassphrase, "the two passphrases differ")
+	}
+	return text, err
+}
+
+// chooseSigner signs with the signer that --signer names, or else with the first
+// listed one whose key is in the key ring (PKI-2).
+func (c *console) chooseSigner(cmd *cli.Command, ask ca.Passphrase) compiler.ChooseSigner {
+	return func(listed []*compiler.Signer) (*compiler.Signer, crypto.Signer, error) {
+		ring, err := c.keyring(listed[0].ID.TrustDomain())
+		if err != nil {
+			return nil, nil, err
+		}
+		chosen, err := compiler.PickSigner(listed, cmd.String("signer"), func(name string) bool {
+			return ring.Has(ca.SignerKey(name))
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w (keys are looked for in %s)", err, ring.Dir)
+		}
+		key, err := ring.Load(ca.SignerKey(chosen.Name), ask)
+		return chosen, key, err
+	}
+}
+
+// authority opens the root CA of the view with its key from the key ring.
+func (c *console) authority(v *compiler.View, ask ca.Passphrase) (*ca.Authority, error) {
+	ring, err := c.keyring(v.TrustDomain)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ring.Load(ca.RootKey, ask)
+	if err != nil {
+		return nil, err
+	}
+	return ca.OpenAuthority(v.CA, key)
+}

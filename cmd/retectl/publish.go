@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/relay/client"
+	"github.com/florete/flor/supervise/control"
+)
+
+func publishCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:  "publish",
+		Usage: "take the compiled tree to the coordinator",
+		Description: "Goes through the SOCKS5 inbound that the local agent has for the operator. " +
+			"The first publish happens on the management node itself, with --direct.",
+		Flags: append(sourceFlags(),
+			&cli.StringFlag{Name: "as", Usage: "publish as the operator `USER`, where several have an inbound here"},
+			&cli.StringFlag{Name: "socks5", Usage: "go through the SOCKS5 proxy `HOST:PORT` instead of asking the local agent"},
+			&cli.StringFlag{Name: "direct", Usage: "go straight to the publish listener at `URL`, such as http://127.0.0.1:9001"},
+		),
+		Action: c.publish,
+	}
+}
+
+func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	from, err := source(cmd)
+	if err != nil {
+		return err
+	}
+	loaded, err := compiler.Load(from)
+	if err != nil {
+		return err
+	}
+	doc, err := compiler.ReadDocument(from.Dir)
+	if err != nil {
+		return err
+	}
+	c.noteStale(ctx, from)
+	way, err := c.wayToPublisher(ctx, cmd, loaded.View)
+	if err != nil {
+		return err
+	}
+	c.say("publishing %s, %d bytes, to %s", count(doc.Nodes, "node"), len(doc.Text), way)
+	result, err := send(ctx, way, doc)
+	if conflict := new(client.VersionConflict); errors.As(err, &conflict) {
+		return c.learn(from.Dir, conflict)
+	}
+	if err != nil {
+		return err
+	}
+	c.showPublished(result)
+	return nil
+}
+
+func send(ctx context.Context, way way, doc *compiler.Document) (client.Result, error) {
+	relay, err := client.New(client.Options{BaseURL: way.url, SOCKS5: way.socks5})
+	if err != nil {
+		return client.Result{}, err
+	}
+	defer relay.Close()
+	return relay.Publish(ctx, bytes.NewReader(doc.Text), int64(len(doc.Text)))
+}
+
+// noteStale warns when what is published is not what the YAML says.
+func (c *console) noteStale(ctx context.Context, from compiler.SourceOptions) {
+	result, err := compiler.Compile(ctx, compiler.CompileOptions{SourceOptions: from, Check: true, MoveCoordinator: true})
+	if err == nil && len(result.Changes) > 0 {
+		c.say("warning: the YAML has changes for %s that are not compiled, and so not published", count(len(result.Changes), "node"))
+	}
+}
+
+// showPublished prints the nodes that got something new, a line each.
+func (c *console) showPublished(result client.Result) {
+	for _, node := range result.Changed {
+		c.tell("%s", node)
+	}
+	if len(result.Changed) == 0 {
+		c.say("%s: the coordinator has this tree already (%s)", result.Result, count(result.Nodes, "node"))
+		return
+	}
+	c.say("%s: %d of %s changed", result.Result, len(result.Changed), count(result.Nodes, "node"))
+}
+
+// learn takes what a coordinator has stored into the ledger, and says what to
+// do next (CMP-15, CLI-4).
+func (c *console) learn(dir string, conflict *client.VersionConflict) error {
+	var conflicts []compiler.Conflict
+	for _, n := range conflict.Nodes {
+		conflicts = append(conflicts, compiler.Conflict{Node: n.Node, Stored: n.Stored, Offered: n.Offered})
+		c.tell("%s\tstored %d\toffered %d", n.Node, n.Stored, n.Offered)
+	}
+	unbelieved, err := compiler.LearnFloors(dir, conflicts)
+	if err != nil {
+		return err
+	}
+	if len(unbelieved) == 0 {
+		return refuse(reasonConflict, "the coordinator holds other sets of %s; the ledger has learnt their versions: make sure that you have everybody's YAML (git pull), then compile and publish again", count(len(conflicts), "node"))
+	}
+	return refuse(reasonConflict, "the coordinator's versions of %s are too far from ours to be believed; if it is the coordinator that is wrong, run \"flor-coordinator reset\" on its machine", conflictNodes(unbelieved))
+}
+
+func conflictNodes(conflicts []compiler.Conflict) string {
+	var names []string
+	for _, c := range conflicts {
+		names = append(names, c.Node)
+	}
+	return strings.Join(names, ", ")
+}
+
+// way is how the publish listener is reached.
+type way struct{ url, socks5 string }
+
+func (w way) String() string {
+	if w.socks5 == "" {
+		return w.url
+	}
+	return w.url + " through " + w.socks5
+}
+
+func (c *console) wayToPublisher(ctx context.Context, cmd *cli.Command, v *compiler.View) (way, error) {
+	direct, socks5 := cmd.String("direct"), cmd.String("socks5")
+	if direct != "" && socks5 != "" {
+		return way{}, usage("--direct and --socks5 exclude each other")
+	}
+	if direct != "" {
+		return way{url: direct}, nil
+	}
+	host, err := schema.Hostname(v.Publisher.ID)
+	if err != nil {
+		return way{}, err
+	}
+	if socks5 == "" {
+		socks5, err = c.operatorInbound(ctx, v, cmd.String("as"))
+	}
+	return way{url: "http://" + host, socks5: socks5}, err
+}
+
+// unreachable tells what could not be done from what was turned down (CLI-5).
+func unreachable(err error) bool {
+	var (
+		noAnswer *client.Unreachable
+		refused  *client.ProxyRefused
+		busy     *client.Unavailable
+		strange  *client.Unexpected
+		full     *client.NotStored
+		unknown  *client.OutcomeUnknown
+		absent   *control.NotRunning
+	)
+	return errors.As(err, &noAnswer) || errors.As(err, &refused) || errors.As(err, &busy) || errors.As(err, &strange) ||
+		errors.As(err, &full) || errors.As(err, &unknown) || errors.As(err, &absent) || isRefusal(err, reasonNoAgent)
+}
+
+func isRefusal(err error, r reason) bool {
+	var refused *refusal
+	return errors.As(err, &refused) && refused.reason == r
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/facade"
+)
+
+// findRepository is the directory that --repo names, or the nearest one from
+// here upwards that has a rete.yaml.
+func findRepository(cmd *cli.Command) (string, error) {
+	if dir := cmd.String("repo"); dir != "" {
+		return dir, nil
+	}
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, facade.RootFile))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if dir == filepath.Dir(dir) {
+			return "", refuse(reasonNoRepository, "no %s in %s or above; go to the repository, say --repo DIR, or make one with \"retectl init\"", facade.RootFile, start)
+		}
+	}
+}
+
+// sourceFlags choose what is read.
+func sourceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "read `FILE|GLOB` instead of what is found; may be repeated"},
+	}
+}
+
+// source says what to read for a command with sourceFlags.
+func source(cmd *cli.Command) (compiler.SourceOptions, error) {
+	dir, err := findRepository(cmd)
+	return compiler.SourceOptions{Dir: dir, Files: cmd.StringSlice("file"), Now: time.Now()}, err
+}

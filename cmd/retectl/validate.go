@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+)
+
+func validateCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:   "validate",
+		Usage:  "check the YAML of the rete, and write nothing",
+		Flags:  sourceFlags(),
+		Action: c.validate,
+	}
+}
+
+func (c *console) validate(_ context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	from, err := source(cmd)
+	if err != nil {
+		return err
+	}
+	loaded, err := compiler.Load(from)
+	if err != nil {
+		return err
+	}
+	c.diagnose(loaded.Warnings, loaded.Texts)
+	v := loaded.View
+	c.say("%s is valid: %s, %s, %s", v.TrustDomain, count(len(v.Nodes), "node"), count(len(v.Services), "service"), count(len(v.Users), "user"))
+	return nil
+}
