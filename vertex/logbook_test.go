@@ -1,0 +1,43 @@
+package vertex
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// logBook keeps what a vertex logs.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func newLogBook() *logBook { return &logBook{} }
+
+func (b *logBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+func (b *logBook) count(message string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.text.String(), `msg="`+message+`"`)
+}
+
+// hold takes a port.
+func hold(t *testing.T, addr string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}

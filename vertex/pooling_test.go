@@ -1,0 +1,172 @@
+package vertex
+
+import (
+	"crypto/sha256"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// accepted counts the QUIC connections that the far vertex has now.
+func (d *duo) accepted() int { return len(d.far.live.sessions()) }
+
+// VTX-5
+func TestStreamsOfAPairShareOneConnection(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	for range 10 {
+		c := d.dial(t)
+		send(t, c, "x")
+		expect(t, c, "x")
+	}
+	if got := d.accepted(); got != 1 {
+		t.Errorf("10 streams use %d QUIC connections, want 1", got)
+	}
+}
+
+// VTX-5a: beyond the stream limit of a connection another one is dialled.
+func TestAnotherConnectionIsDialledBeyondTheStreamLimit(t *testing.T) {
+	t.Parallel()
+	limits := Limits{StreamsPerConnection: 4}
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.nearOpts.Limits, d.farOpts.Limits = limits, limits })
+	var open []*net.TCPConn
+	for range 9 {
+		open = append(open, d.dial(t))
+	}
+	if got := d.accepted(); got != 3 {
+		t.Errorf("9 streams at 4 to a connection use %d QUIC connections, want 3", got)
+	}
+	for _, c := range open {
+		send(t, c, "x")
+		expect(t, c, "x")
+	}
+}
+
+// VTX-5a: two streams that nobody reads, beside a live one on the same connection.
+func TestStalledReadersDoNotStopASibling(t *testing.T) {
+	t.Parallel()
+	upstream, conns := parked(t)
+	d := newDuo(t, upstream)
+	for range 2 {
+		stalled := d.dial(t)
+		<-conns
+		fillUntilStuck(t, stalled)
+	}
+	c := d.dial(t)
+	s := <-conns
+	big := make([]byte, 256<<10)
+	go func() { _, _ = c.Write(big) }()
+	if _, err := io.ReadFull(s, make([]byte, len(big))); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.accepted(); got != 1 {
+		t.Fatalf("%d QUIC connections, want the one that is shared", got)
+	}
+}
+
+// fillUntilStuck writes until buffers and windows on the whole way are full.
+func fillUntilStuck(t *testing.T, c *net.TCPConn) {
+	t.Helper()
+	block := make([]byte, 64<<10)
+	for {
+		_ = c.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		if _, err := c.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// VTX-14: an initiator's streams are counted, and one too many is told.
+func TestStreamLimitOfAnInitiatorIsToldAsAFailure(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.farOpts.Limits.StreamsPerInitiator = 2 })
+	d.dial(t)
+	d.dial(t)
+	if got := replyTo(t, d.nearPlan.ports[d.alice], host(t, d.web)); got != 1 {
+		t.Errorf("reply %d, want 1", got)
+	}
+}
+
+// VTX-14
+func TestConnectionLimitOfAPairIsToldAsAFailure(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) {
+		d.nearOpts.Limits = Limits{StreamsPerConnection: 1}
+		d.farOpts.Limits = Limits{ConnectionsPerPair: 2}
+	})
+	d.dial(t)
+	d.dial(t)
+	if got := replyTo(t, d.nearPlan.ports[d.alice], host(t, d.web)); got != 1 {
+		t.Errorf("reply %d, want 1", got)
+	}
+}
+
+// Two vertices, 64 connections at once, each with its own bytes both ways.
+func TestParallelStreamsKeepTheirBytes(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	var work sync.WaitGroup
+	for i := range 64 {
+		work.Go(func() {
+			c, err := d.try(t)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			checkEcho(t, c, uint64(i))
+		})
+	}
+	work.Wait()
+}
+
+func checkEcho(t *testing.T, c *net.TCPConn, seed uint64) {
+	source := io.LimitReader(rand.NewChaCha8(sha256.Sum256([]byte{byte(seed)})), 200_000+int64(seed))
+	sent, got := sha256.New(), sha256.New()
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		_, _ = io.Copy(c, io.TeeReader(source, sent))
+		_ = c.CloseWrite()
+	})
+	if _, err := io.Copy(got, c); err != nil {
+		t.Error(err)
+	}
+	writing.Wait()
+	if string(sent.Sum(nil)) != string(got.Sum(nil)) {
+		t.Errorf("stream %d came back different", seed)
+	}
+}
+
+// VTX-1, VTX-5: a vertex that died and came back is found again at once,
+// through the stateless reset that answers the first packet.
+func TestRestartedPeerIsFoundAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	c := d.dial(t)
+	d.far.kill()
+	d.far = raise(t, d.farPlan.payload(t), d.farIDs, d.farOpts)
+	begun := time.Now()
+	again := d.dial(t)
+	send(t, again, "x")
+	expect(t, again, "x")
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("took %v after a restart", took)
+	}
+	expectReset(t, c)
+}
+
+// VTX-10
+func TestDeadPeerIsAnsweredWithinTenSeconds(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	d.far.kill()
+	begun := time.Now()
+	if got := replyTo(t, d.nearPlan.ports[d.alice], host(t, d.web)); got != 4 {
+		t.Errorf("reply %d, want 4", got)
+	}
+	if took := time.Since(begun); took > 11*time.Second {
+		t.Errorf("took %v, want at most 10 s", took)
+	}
+}
