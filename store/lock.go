@@ -101,13 +101,20 @@ func openLock(stateDir, scope string, owner *durable.Owner) (*os.File, error) {
 	}
 	defer root.Close()
 	file, err := root.OpenFile(scope+lockSuffix, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, lockPerm)
-	if err != nil || owner == nil {
-		return file, err
+	if err != nil {
+		return nil, err
 	}
-	if err := file.Chown(owner.UID, owner.GID); err != nil {
+	if err := settleLock(file, owner); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+func settleLock(file *os.File, owner *durable.Owner) error {
+	if err := file.Chmod(lockPerm); err != nil || owner == nil {
+		return err
+	}
+	return file.Chown(owner.UID, owner.GID)
 }
 
 func writePID(file *os.File) error {

@@ -160,18 +160,14 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 // refuseLinks refuses a name of which any component is a symbolic link. os.Root
 // confines links to the directory; state has no use for any.
 func (d *Dir) refuseLinks(name string) error {
-	for end := 0; end < len(name); end++ {
-		next := strings.IndexByte(name[end:], '/')
-		if next < 0 {
-			end = len(name)
-		} else {
-			end += next
-		}
-		if err := d.refuseLink(name[:end]); err != nil {
-			return err
+	for i, c := range name {
+		if c == '/' && i > 0 {
+			if err := d.refuseLink(name[:i]); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return d.refuseLink(name)
 }
 
 func (d *Dir) refuseLink(name string) error {

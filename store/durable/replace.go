@@ -22,10 +22,14 @@ func ReplaceFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	if err := fsys.RemoveAll(tmp); err != nil {
 		return err
 	}
-	if err := writeSynced(fsys, tmp, data, perm); err != nil {
+	err := writeSynced(fsys, tmp, data, perm)
+	if err == nil {
+		err = fsys.Rename(tmp, name)
+	}
+	if err != nil {
 		return errors.Join(err, fsys.RemoveAll(tmp))
 	}
-	return renameSynced(fsys, tmp, name)
+	return syncRenamed(fsys, name)
 }
 
 // writeSynced creates a file and makes its content durable.
@@ -48,6 +52,12 @@ func renameSynced(fsys FS, oldName, newName string) error {
 	if err := fsys.Rename(oldName, newName); err != nil {
 		return err
 	}
+	return syncRenamed(fsys, newName)
+}
+
+// syncRenamed makes a rename durable. From here on a failure leaves it unknown
+// which of the two names survives.
+func syncRenamed(fsys FS, newName string) error {
 	if err := fsys.SyncDir(path.Dir(newName)); err != nil {
 		return &UnknownError{Name: newName, Err: err}
 	}
