@@ -177,6 +177,9 @@ func TestDamagedFilesAreSetAsideAndAPublishRepairs(t *testing.T) {
 			if got := r.Published() != nil; got != c.published {
 				t.Errorf("a tree is served: %v, want %v", got, c.published)
 			}
+			if got := r.Damage(); len(got) != 1 || got[0].SetAs != c.aside {
+				t.Errorf("reported damage: %+v", got)
+			}
 			if d.read(c.aside) != c.text {
 				t.Errorf("%s does not hold what was damaged", c.aside)
 			}
@@ -184,6 +187,9 @@ func TestDamagedFilesAreSetAsideAndAPublishRepairs(t *testing.T) {
 				t.Error("a version below the floor was taken")
 			}
 			mustPublish(t, r, treeAt(t, map[string]uint64{"alpha": 6}))
+			if len(r.Damage()) != 0 {
+				t.Error("damage is reported after its cure")
+			}
 			if got := d.mustStart().Published().Version("alpha"); got != 6 {
 				t.Errorf("after the cure, version %d", got)
 			}

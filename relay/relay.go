@@ -43,6 +43,7 @@ type snapshot struct {
 	tree     *Tree
 	floors   Floors
 	revision Revision
+	damage   []Damage // what was unreadable when this was loaded
 }
 
 // New reads what is stored and makes a relay that serves it. Damage that the
@@ -91,7 +92,9 @@ func (r *Relay) reload(ctx context.Context) error {
 	}
 	before := r.now.Load()
 	changed := difference(before.tree, state.Tree)
-	r.show(&snapshot{tree: state.Tree, floors: state.Floors.Raise(state.Tree), revision: revision}, changed)
+	r.show(&snapshot{
+		tree: state.Tree, floors: state.Floors.Raise(state.Tree), revision: revision, damage: state.Damage,
+	}, changed)
 	return nil
 }
 
@@ -134,6 +137,10 @@ func (r *Relay) catchUp(ctx context.Context) error {
 
 // Published gives the tree that is served, nil when nothing is published.
 func (r *Relay) Published() *Tree { return r.now.Load().tree }
+
+// Damage tells what was unreadable when the stored state was loaded, and is empty
+// again once a publish has been accepted, which is the cure (CRD-7).
+func (r *Relay) Damage() []Damage { return r.now.Load().damage }
 
 // Drain ends the held answers at once and refuses new ones (CRD-6). Requests
 // that need no holding are served on; stopping the listeners is for the caller.
