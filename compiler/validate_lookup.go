@@ -64,8 +64,9 @@ func (t *table[D, V]) views() []*V {
 	return views
 }
 
-// resolve finds what a reference names, or reports it (CMP-4). A name that may
-// stand in a refused part of the source is not reported.
+// resolve finds what a reference names, or reports it (CMP-4). A name that
+// stands in a refused part of the source is not reported; and while files could
+// not be read, only a name that looks like a typing error of another is.
 func resolve[D, V any](v *validator, t *table[D, V], ref facade.Text, where string) *V {
 	if !ref.Given() {
 		return nil
@@ -73,8 +74,12 @@ func resolve[D, V any](v *validator, t *table[D, V], ref facade.Text, where stri
 	if found := t.get(ref.V); found != nil {
 		return found
 	}
-	if !v.src.MayMention(ref.V) {
-		v.found.Add(v.suggest(t.unknown.At(ref.At, "%s names the %s %q, which nobody declares", where, t.what, ref.V), ref.V, t.names))
+	if v.src.Mentions(ref.V) {
+		return nil
+	}
+	d := v.suggest(t.unknown.At(ref.At, "%s names the %s %q, which nobody declares", where, t.what, ref.V), ref.V, t.names)
+	if d.Suggestion != "" || !v.src.Unread() {
+		v.found.Add(d)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func firstGiven(places ...diag.Place) diag.Place {
 
 // checkVia resolves the name of a vertex of a node.
 func (v *validator) checkVia(via facade.Text, n *Node) {
-	if !via.Given() || n == nil || n.Vertex == nil || n.Vertex.Name == via.V || v.src.MayMention(via.V) {
+	if !via.Given() || n == nil || n.Vertex == nil || n.Vertex.Name == via.V || v.src.Mentions(via.V) {
 		return
 	}
 	d := unknownVertex.At(via.At, "node %q has no vertex %q", n.Name, via.V).Also(n.Vertex.At, "its vertex is called %q", n.Vertex.Name)

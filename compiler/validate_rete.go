@@ -26,7 +26,7 @@ const (
 func (v *validator) rete() {
 	r := v.src.Rete
 	if r == nil {
-		if !v.src.MayMention("rete") {
+		if !v.src.Unread() && !v.src.Mentions("rete") {
 			v.missing(v.anchor(), "the section `rete`", "`rete: {name: …, ca: {cert: certs/ca.crt}, signers: …}`")
 		}
 		return

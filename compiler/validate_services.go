@@ -242,4 +242,6 @@ func (v *validator) checkUse(g *Group, allowed bool) {
 }
 
 // excused reports whether a name is perhaps used in what was refused.
-func (v *validator) excused(name string) bool { return v.meant[name] || v.src.MayMention(name) }
+func (v *validator) excused(name string) bool {
+	return v.meant[name] || v.src.Unread() || v.src.Mentions(name)
+}

@@ -1,6 +1,8 @@
 package facade
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -13,25 +15,6 @@ import (
 
 // RootFile is the file that marks the root of a repository.
 const RootFile = "rete.yaml"
-
-// FindRoot returns the nearest directory, from dir upwards, that has a
-// rete.yaml.
-func FindRoot(dir string) (root string, ok bool) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", false
-	}
-	for {
-		if info, err := os.Stat(filepath.Join(dir, RootFile)); err == nil && !info.IsDir() {
-			return dir, true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", false
-		}
-		dir = parent
-	}
-}
 
 // pattern is a glob with the place where it was written.
 type pattern struct {
@@ -189,7 +172,7 @@ func (f *finder) follow(link string) {
 	target, err := filepath.EvalSymlinks(filepath.Join(f.dir, filepath.FromSlash(link)))
 	if err != nil {
 		if f.sel.has(link) {
-			f.found.Add(linkBroken.At(diag.WholeFile(link), "the symbolic link %s leads nowhere: %v", link, bare(err)))
+			f.found.Add(linkBroken.At(diag.WholeFile(link), "the symbolic link %s leads nowhere: %s", link, whyBroken(err)))
 		}
 		return
 	}
@@ -214,6 +197,13 @@ func (f *finder) adopt(name, link string) {
 	if _, known := f.files[name]; !known {
 		f.files[name] = link
 	}
+}
+
+func whyBroken(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "its target does not exist"
+	}
+	return "it leads to itself, or where nobody may look"
 }
 
 // below gives the path of target below the root.

@@ -1,6 +1,10 @@
 package facade
 
-import "go.yaml.in/yaml/v4"
+import (
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // document is one file and the part of the source that is in it.
 type document struct {
@@ -29,28 +33,41 @@ var sections = []string{"source", "rete", "nodes", "services", "groups", "roles"
 // is united with the others.
 func (l *loader) parse(f file) *document {
 	doc := &document{file: f, decoder: decoder{file: f.shown}}
-	text, found := l.reader.read(f.path, f.shown)
-	if len(found) > 0 {
-		doc.found.Add(found...)
+	text, fault := l.reader.read(f.path, f.shown)
+	if fault != nil {
+		doc.found.Add(*fault)
 		doc.hidden.everything = true
 		return doc
 	}
-	l.src.Texts[f.shown] = text
-	tree, fault := compose(f.shown, text)
+	doc.decode(text)
+	if utf8.Valid(text) {
+		l.src.Texts[f.shown] = text
+	}
+	return doc
+}
+
+// decode reads a text. Where it is none, or no YAML, its words are remembered
+// as hidden.
+func (doc *document) decode(text []byte) {
+	name := doc.file.shown
+	fault := checkText(name, text)
+	var tree *yaml.Node
+	if fault == nil {
+		tree, fault = compose(name, text)
+	}
 	if fault != nil {
 		doc.found.Add(*fault)
 		doc.hidden.addText(text)
-		return doc
+		return
 	}
 	doc.decodeTree(tree, text)
-	return doc
 }
 
 func (doc *document) decodeTree(tree *yaml.Node, text []byte) {
 	if tree == nil {
 		return
 	}
-	doc.found.Add(refusedSyntax(doc.decoder.file, tree, text)...)
+	doc.found.Add(refusedSyntax(doc.file.shown, tree, text)...)
 	for section, n := range doc.fields(tree, "the file", sections...) {
 		switch section {
 		case "source":

@@ -13,8 +13,6 @@ type hidden struct {
 	words      map[string]bool
 }
 
-func (h *hidden) mayMention(word string) bool { return h.everything || h.words[word] }
-
 func (h *hidden) add(word string) {
 	if h.words == nil {
 		h.words = map[string]bool{}

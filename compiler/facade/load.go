@@ -2,6 +2,7 @@ package facade
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/florete/flor/compiler/diag"
@@ -25,7 +26,7 @@ func load(opts Options, max limits) (*Source, diag.List) {
 	l := loader{src: &Source{Texts: diag.Sources{}}}
 	root, err := os.OpenRoot(opts.Root)
 	if err != nil {
-		l.refuse(unreadable.At(diag.WholeFile(opts.Root), "the repository cannot be opened: %v", bare(err)))
+		l.refuse(unreadable.At(diag.WholeFile("."), "the repository cannot be opened: %v", bare(err)))
 		return l.src, l.found
 	}
 	defer root.Close()
@@ -92,7 +93,7 @@ func (l *loader) loadNamed(names []string) {
 	sel := selection{anyEnding: true}
 	var plain []string
 	for _, name := range names {
-		if !hasMeta(name) {
+		if name = l.belowRoot(name); !hasMeta(name) {
 			plain = append(plain, name)
 			continue
 		}
@@ -106,6 +107,19 @@ func (l *loader) loadNamed(names []string) {
 			l.refuse(noSuchFile.At(p.text.At, "the pattern %q matches no file", p.text.V))
 		}
 	}
+}
+
+// belowRoot turns an absolute path or glob below the root into a relative one.
+func (l *loader) belowRoot(name string) string {
+	root, err := filepath.Abs(l.root.Name())
+	if err != nil || !filepath.IsAbs(name) {
+		return filepath.ToSlash(name)
+	}
+	rel, err := filepath.Rel(root, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return name
+	}
+	return filepath.ToSlash(rel)
 }
 
 func (l *loader) find(sel selection, plain []string) []file {

@@ -34,10 +34,14 @@ type Source struct {
 	hidden hidden
 }
 
-// MayMention reports whether a word stands, or may stand, in a part of the
-// source that was refused. What is missed of that name is then an echo of the
-// refusal and not worth a word.
-func (s *Source) MayMention(word string) bool { return s.hidden.mayMention(word) }
+// Mentions reports whether a word stands in a part of the source that was
+// refused. What is missed of that name is then an echo of the refusal and not
+// worth a word.
+func (s *Source) Mentions(word string) bool { return s.hidden.words[word] }
+
+// Unread reports whether there are files that could not even be read, and that
+// may hold anything.
+func (s *Source) Unread() bool { return s.hidden.everything }
 
 // Rete is the section of that name.
 type Rete struct {

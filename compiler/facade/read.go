@@ -35,26 +35,35 @@ func newReader(root *os.Root, max limits) *reader {
 	return &reader{root: root, max: max, left: max.source}
 }
 
-// read returns the text of a regular file. name opens it, shown is what the
-// operator calls it. The text is nil when the list is not empty.
-func (r *reader) read(name, shown string) ([]byte, diag.List) {
+// read returns the content of a regular file, without a byte order mark. name
+// opens it, shown is what the operator calls it.
+func (r *reader) read(name, shown string) ([]byte, *diag.Diagnostic) {
 	text, err := r.bytes(name)
+	var fault diag.Diagnostic
 	switch at := diag.WholeFile(shown); {
 	case errors.Is(err, errNotRegular):
-		return nil, diag.List{notRegular.At(at, "%s is not a regular file", shown)}
+		fault = notRegular.At(at, "%s is not a regular file", shown)
 	case err != nil:
-		return nil, diag.List{unreadable.At(at, "%s cannot be read: %v", shown, bare(err))}
+		fault = unreadable.At(at, "%s cannot be read: %v", shown, bare(err))
 	case int64(len(text)) > r.max.file:
-		return nil, diag.List{fileTooLarge.At(at, "%s has more than %d bytes", shown, r.max.file)}
+		fault = fileTooLarge.At(at, "%s has more than %d bytes", shown, r.max.file)
 	case int64(len(text)) > r.left:
-		return nil, diag.List{sourceTooLarge.At(at, "with %s the files have more than %d bytes in all", shown, r.max.source)}
+		fault = sourceTooLarge.At(at, "with %s the files have more than %d bytes in all", shown, r.max.source)
+	default:
+		r.left -= int64(len(text))
+		return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 	}
-	r.left -= int64(len(text))
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if at, ok := firstBadByte(text); ok {
-		return nil, diag.List{notText.At(placeOfByte(shown, text, at), "%s is not UTF-8 text: byte 0x%02x", shown, text[at])}
+	return nil, &fault
+}
+
+// checkText wants UTF-8 without control characters.
+func checkText(shown string, text []byte) *diag.Diagnostic {
+	at, bad := firstBadByte(text)
+	if !bad {
+		return nil
 	}
-	return text, nil
+	fault := notText.At(placeOfByte(shown, text, at), "%s is not UTF-8 text: byte 0x%02x", shown, text[at])
+	return &fault
 }
 
 var errNotRegular = errors.New("not a regular file")

@@ -32,7 +32,7 @@ func (l *linter) look(n *yaml.Node) {
 		return
 	case n.Anchor != "":
 		l.found.Add(anchorUsed.At(at, "&%s is an anchor", n.Anchor).Suggest("write the value out where it is needed"))
-	case n.Style&yaml.TaggedStyle != 0 || l.mayHaveTags && l.cursor.at(n) == '!':
+	case n.Style&yaml.TaggedStyle != 0 || l.hasBareTag(n):
 		l.found.Add(tagUsed.At(at, "the tag %s is not taken", n.Tag).Suggest("remove the tag"))
 	case isMerge(n):
 		l.found.Add(mergeKey.At(at, "<< is a merge key").Suggest("write the settings out"))
@@ -40,6 +40,15 @@ func (l *linter) look(n *yaml.Node) {
 	for _, child := range n.Content {
 		l.look(child)
 	}
+}
+
+// hasBareTag recognises the tag `!`, which leaves no trace in the tree. A block
+// collection starts where its first entry does, and has none of its own to see.
+func (l *linter) hasBareTag(n *yaml.Node) bool {
+	if !l.mayHaveTags || n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 {
+		return false
+	}
+	return l.cursor.at(n) == '!'
 }
 
 // cursor walks a text forward, so that looking at all nodes of a tree in
