@@ -46,7 +46,7 @@ type SourceError struct {
 func (e *SourceError) Code() string { return ledgerReasons[ReasonSourceFaults].code }
 
 func (e *SourceError) Error() string {
-	return fmt.Sprintf("%s %s: the YAML has %d faults", e.Code(), ReasonSourceFaults, e.Diagnostics.Count(diag.Error))
+	return fmt.Sprintf("%s %s: faults in the YAML: %d", e.Code(), ReasonSourceFaults, e.Diagnostics.Count(diag.Error))
 }
 
 // Load reads and validates a source. Its faults come as a *SourceError.

@@ -15,9 +15,6 @@ type profile struct {
 	extended []x509.ExtKeyUsage
 }
 
-// signs tells the profiles that sign artifacts from those that speak TLS.
-func (p profile) signs() bool { return len(p.extended) == 0 }
-
 var (
 	clientOnly      = profile{extended: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	serverAndClient = profile{extended: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
