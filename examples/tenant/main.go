@@ -1,4 +1,3 @@
-// Tenant is a complete supervised program: it serves its state directory.
 package main
 
 import (
