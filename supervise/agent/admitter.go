@@ -24,6 +24,10 @@ type admitter struct {
 	sup   *supervise.Supervisor
 	// activating is called before workloads restart: what runs over them ends.
 	activating func()
+	// activated is called when the supervisor has been given a set.
+	activated func()
+	// within is how long a sync waits for confirmation.
+	within time.Duration
 }
 
 // consider judges the members of a set document and, unless dryRun is set or
@@ -164,6 +168,7 @@ func (a *admitter) activate(ctx context.Context, g *generation) error {
 		return err
 	}
 	a.board.update(func(f *facts) { f.activated, f.activatedAt = g.version, time.Now() })
+	a.activated()
 	return a.vault.clean(inUse(a.sup.Status()))
 }
 
@@ -181,7 +186,7 @@ func inUse(statuses []supervise.Status) []uint64 {
 // awaitConfirmation waits until the attendant has moved the mark to version,
 // and otherwise names what is in its way (AGT-4.6).
 func (a *admitter) awaitConfirmation(ctx context.Context, version uint64) []string {
-	timer := time.NewTimer(confirmWithin)
+	timer := time.NewTimer(a.within)
 	defer timer.Stop()
 	for {
 		changed := a.board.watch()

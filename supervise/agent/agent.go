@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ type Options struct {
 	Build string
 	// Policy is how workloads are restarted; its zero value has the defaults.
 	Policy supervise.Policy
+	// ConfirmWithin is how long a sync waits for its set to be confirmed before
+	// it is told "failed" (AGT-4.6) [10 s].
+	ConfirmWithin time.Duration
 }
 
 // survivorGrace is what a survivor of an earlier agent gets between SIGTERM and
@@ -62,6 +66,7 @@ type Agent struct {
 // 69 where the log destination does not answer, 78 where something has to be
 // set right first (see [program.ExitCode]).
 func New(opts Options) (*Agent, error) {
+	opts.ConfirmWithin = cmp.Or(opts.ConfirmWithin, confirmWithin)
 	a := &Agent{
 		opts: opts, log: opts.Log, shut: func() error { return nil },
 		sink: newLogSink(opts.LogStderr, opts.LogDestination),
@@ -167,7 +172,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 	a.counters = newCounters()
 	a.sup = supervise.New(supervise.Options{RunDir: root, Log: a.log, OnRestart: a.counters.restarted})
 	vault := &vault{scope: a.scope}
-	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.log, stirred: make(chan struct{}, 1)}
+	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.log, within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
 	a.server = control.NewServer(a.newBackend(anchor.TrustDomain.Name()), a.log)
 	return nil
@@ -185,7 +190,7 @@ func (a *Agent) newHost(root string) *host {
 func (a *Agent) newSyncer(vault *vault) *syncer {
 	report := &reporter{board: a.board, log: a.log, counters: a.counters}
 	s := &syncer{board: a.board, queue: newQueue(), report: report.report}
-	s.admit = &admitter{host: a.host, board: a.board, vault: vault, sup: a.sup, activating: s.fetch.close}
+	s.admit = &admitter{host: a.host, board: a.board, vault: vault, sup: a.sup, within: a.opts.ConfirmWithin, activating: s.fetch.close, activated: a.attendant.stir}
 	if f := a.board.read(); f.trustLost {
 		_, s.trustLost = a.scope.Held(f.state)
 	}
@@ -231,6 +236,6 @@ func (a *Agent) serve(ctx context.Context) error {
 	parts.Go(func() error { return a.server.Serve(listener) })
 	parts.Go(func() error { <-late.Done(); return a.server.Close() })
 	err = parts.Wait()
-	a.log.Info("agent ends", "error", err)
+	a.log.Info("agent ends")
 	return err
 }

@@ -30,8 +30,10 @@ type attendant struct {
 	sup   *supervise.Supervisor
 	log   *slog.Logger
 	// stirred has room for one token, put there when the supervisor's status
-	// changed.
+	// changed or it was given another set.
 	stirred chan struct{}
+	// within is how long a set may take to be confirmed until status names it.
+	within time.Duration
 }
 
 // run looks until ctx is done. The error is one after which the agent must end
@@ -67,13 +69,18 @@ func (a *attendant) rest(ctx context.Context, settled bool) bool {
 // follow passes the supervisor's changes on until ctx is done.
 func (a *attendant) follow(ctx context.Context) error {
 	for range a.sup.Watch(ctx) {
-		select {
-		case a.stirred <- struct{}{}:
-		default:
-		}
+		a.stir()
 		a.board.stir()
 	}
 	return nil
+}
+
+// stir makes the attendant look now.
+func (a *attendant) stir() {
+	select {
+	case a.stirred <- struct{}{}:
+	default:
+	}
 }
 
 // sight is what one look saw: what keeps the set of that version from being
@@ -93,7 +100,7 @@ func (a *attendant) look(ctx context.Context) sight {
 		}
 	}
 	seen := sight{f.gen.version, a.obstacles(f, ready)}
-	late := f.lateness(seen.obstacles)
+	late := f.lateness(seen.obstacles, a.within)
 	if !reflect.DeepEqual(ready, f.ready) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
 		a.board.update(func(now *facts) { now.see(seen, ready, late) })
 	}
@@ -126,8 +133,8 @@ func (a *attendant) obstacles(f facts, ready map[string]*program.Readiness) []st
 }
 
 // lateness gives the obstacles once a request would have been told "failed".
-func (f facts) lateness(obstacles []string) []string {
-	if f.state.Pending == 0 || time.Since(f.activatedAt) < confirmWithin {
+func (f facts) lateness(obstacles []string, within time.Duration) []string {
+	if f.state.Pending == 0 || time.Since(f.activatedAt) < within {
 		return nil
 	}
 	return obstacles
@@ -184,5 +191,5 @@ func (f *facts) confirm(version uint64, state store.State) {
 	}
 	done := *f.last
 	done.Result, done.Reason, done.Code, done.Message = control.Applied, "", "", ""
-	f.last, f.trouble = &done, ""
+	f.last = &done
 }

@@ -19,8 +19,9 @@ type facts struct {
 	activatedAt          time.Time
 	recovered, trustLost bool
 
-	last *control.SyncResult
-	// trouble is the message of a last sync that did not end well.
+	// last is the last sync, fetched the last one that asked a coordinator.
+	last, fetched *control.SyncResult
+	// trouble is the message of a fetched sync that did not end well.
 	trouble      string
 	troubleSince time.Time
 	// attempts counts syncs and watches since the trouble began.

@@ -10,8 +10,7 @@ import (
 	"github.com/florete/flor/supervise/program"
 )
 
-// confirmWithin is how long a request waits for its set to be confirmed before
-// it is told "failed" (AGT-4.6).
+// confirmWithin is the default of Options.ConfirmWithin (AGT-4.6).
 const confirmWithin = 10 * time.Second
 
 // liveness is one workload of the active set as confirmation sees it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise/control"
 )
@@ -55,6 +56,9 @@ func reasonOf(err error) string {
 	}
 	if signed, ok := errors.AsType[*envelope.Refusal](err); ok {
 		return string(signed.Reason)
+	}
+	if incoherent, ok := errors.AsType[*schema.SetError](err); ok {
+		return string(incoherent.Reason)
 	}
 	if kept, ok := errors.AsType[*store.Refusal](err); ok {
 		return string(kept.Reason)

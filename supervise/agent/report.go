@@ -22,7 +22,8 @@ func (r *reporter) report(before facts, o outcome) {
 }
 
 // enter takes an outcome into what is known. A dry run is no sync: it changes
-// nothing that status tells.
+// nothing that status tells. A set that was handed in says nothing of the
+// coordinator.
 func (f *facts) enter(o outcome) {
 	if o.Reason == string(Replay) {
 		f.olderOffers++
@@ -32,7 +33,11 @@ func (f *facts) enter(o outcome) {
 	}
 	result := o.SyncResult
 	f.last = &result
-	if o.err == nil {
+	if o.Trigger == byFile {
+		return
+	}
+	f.fetched = &result
+	if !o.troubled() {
 		f.trouble, f.attempts = "", 0
 		return
 	}
@@ -42,6 +47,10 @@ func (f *facts) enter(o outcome) {
 	f.trouble = o.Message
 	f.attempts++
 }
+
+// troubled tells an outcome that is a lasting problem. A set that is not
+// confirmed yet is one of its own.
+func (o outcome) troubled() bool { return o.err != nil && o.Reason != string(NotConfirmed) }
 
 // logEdge writes one line where things change: when trouble begins or takes
 // another form, when it ends, and when a set is applied.
@@ -57,15 +66,16 @@ func (r *reporter) logEdge(before facts, o outcome) {
 		r.log.Error("sync failed", r.fields(o)...)
 	case o.Result == control.Applied && !o.DryRun:
 		r.log.Info("set applied", r.fields(o)...)
-	case before.trouble != "" && !o.DryRun:
+	case before.trouble != "" && !o.DryRun && o.Trigger != byFile:
 		r.log.Info("coordinator in contact again", append(r.fields(o), "attempts", before.attempts)...)
 	}
 }
 
 // repeated tells an outcome that says what the one before said.
 func repeated(before facts, o outcome) bool {
-	return before.last != nil && before.trouble != "" &&
-		before.last.Result == o.Result && before.last.Reason == o.Reason && before.last.Offered == o.Offered
+	last := before.fetched
+	return last != nil && before.trouble != "" && o.Trigger != byFile &&
+		last.Result == o.Result && last.Reason == o.Reason && last.Offered == o.Offered
 }
 
 func (r *reporter) fields(o outcome) []any {
