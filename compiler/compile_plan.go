@@ -41,7 +41,7 @@ type encoded struct {
 	canonical []byte
 }
 
-func encode(payloads []Payload) ([]encoded, error) {
+func encodePayloads(payloads []Payload) ([]encoded, error) {
 	list := make([]encoded, 0, len(payloads))
 	for _, p := range payloads {
 		text, err := json.Marshal(p.Value)
@@ -112,7 +112,7 @@ func (n *nodePlan) decide(projected map[string]NodePayloads, reader setReader) e
 		n.what = []string{"left the rete"}
 		return nil
 	}
-	if n.payloads, err = encode(payloads.Payloads()); err != nil {
+	if n.payloads, err = encodePayloads(payloads.Payloads()); err != nil {
 		return err
 	}
 	n.what = whatChanged(n.payloads, n.before)

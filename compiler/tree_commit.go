@@ -131,7 +131,7 @@ func writeJournal(fsys durable.FS, j journal) error {
 func recoverTree(fsys durable.FS) error {
 	text, err := fsys.ReadFile(journalFile, MaxLedger)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fsys.RemoveAll(stagingDir)
+		return dropLeftovers(fsys)
 	}
 	if err != nil {
 		return err
@@ -141,6 +141,15 @@ func recoverTree(fsys durable.FS) error {
 		return refuse(ReasonJournalDamaged, "%s: %w; restore %s from git and remove the journal and %s", journalFile, err, florDir, stagingDir)
 	}
 	return finish(fsys, j)
+}
+
+// dropLeftovers removes what was written before a decision that never came.
+func dropLeftovers(fsys durable.FS) error {
+	return errors.Join(
+		fsys.RemoveAll(stagingDir),
+		fsys.RemoveAll(journalFile+durable.TmpSuffix),
+		fsys.RemoveAll(ledgerFile+durable.TmpSuffix),
+	)
 }
 
 func parseJournal(text []byte) (journal, error) {
