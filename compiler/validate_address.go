@@ -51,17 +51,17 @@ func (v *validator) address(t facade.Text, what string) (netip.AddrPort, bool) {
 }
 
 func addressHint(s string) string {
-	host, port, found := strings.Cut(s, ":")
-	switch {
-	case strings.HasPrefix(s, "localhost:"):
-		return "write 127.0.0.1:" + port
-	case found && host == "":
-		return "write 0.0.0.0" + s + " for all interfaces, or 127.0.0.1" + s
-	case strings.Count(s, ":") > 1 && !strings.HasPrefix(s, "["):
-		return "put the IPv6 address into brackets: [::1]:8000"
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return "add a port: " + netip.AddrPortFrom(addr, 8000).String()
 	}
-	if _, err := netip.ParseAddr(s); err == nil {
-		return "add a port: " + s + ":8000"
+	host, port, _ := strings.Cut(s, ":")
+	switch {
+	case host == "localhost":
+		return "write 127.0.0.1:" + port
+	case host == "" && !strings.Contains(port, ":"):
+		return "write 0.0.0.0" + s + " for all interfaces, or 127.0.0.1" + s
+	case strings.Contains(port, ":") && !strings.HasPrefix(s, "["):
+		return "put the IPv6 address into brackets: [::1]:8000"
 	}
 	return "write it like 127.0.0.1:8000 or [::1]:8000"
 }

@@ -66,7 +66,8 @@ func (t *table[D, V]) views() []*V {
 
 // resolve finds what a reference names, or reports it (CMP-4). A name that
 // stands in a refused part of the source is not reported; and while files could
-// not be read, only a name that looks like a typing error of another is.
+// not be read, only a name that looks like a typing error of another is. That a
+// reserved name is missing is told by itself.
 func resolve[D, V any](v *validator, t *table[D, V], ref facade.Text, where string) *V {
 	if !ref.Given() {
 		return nil
@@ -74,7 +75,7 @@ func resolve[D, V any](v *validator, t *table[D, V], ref facade.Text, where stri
 	if found := t.get(ref.V); found != nil {
 		return found
 	}
-	if v.src.Mentions(ref.V) {
+	if v.src.Mentions(ref.V) || isReservedIn(t.what, ref.V) {
 		return nil
 	}
 	d := v.suggest(t.unknown.At(ref.At, "%s names the %s %q, which nobody declares", where, t.what, ref.V), ref.V, t.names)

@@ -1,7 +1,9 @@
 package compiler
 
 import (
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
@@ -46,7 +48,7 @@ func (v *validator) checkLabel(name facade.Text, what string) bool {
 	if isNameWith(name.V, "-") {
 		return true
 	}
-	v.found.Add(suggestName(badLabel.At(name.At, "the %s %q has no DNS label for a name", what, name.V), name.V, "-"))
+	v.found.Add(suggestName(badLabel.At(name.At, "the %s %q has no DNS label for a name: %s", what, name.V, flaw(name.V, "-")), name.V, "-"))
 	return false
 }
 
@@ -55,22 +57,35 @@ func (v *validator) checkName(name facade.Text, what string) bool {
 	if isNameWith(name.V, "._-") {
 		return true
 	}
-	v.found.Add(suggestName(badName.At(name.At, "the %s %q has a malformed name", what, name.V), name.V, "._-"))
+	v.found.Add(suggestName(badName.At(name.At, "the %s %q has a malformed name: %s", what, name.V, flaw(name.V, "._-")), name.V, "._-"))
 	return false
 }
 
 // isNameWith reports whether a name is 1 to 63 of a-z, 0-9 and the given
 // characters, with a letter or digit at both ends.
-func isNameWith(name, inner string) bool {
-	if name == "" || len(name) > maxName || !isLowerAlnum(name[0]) || !isLowerAlnum(name[len(name)-1]) {
-		return false
+func isNameWith(name, inner string) bool { return flaw(name, inner) == "" }
+
+// flaw tells what is wrong with a name. A character that looks like another is
+// told by its number.
+func flaw(name, inner string) string {
+	if name == "" {
+		return "it is empty"
 	}
-	for i := range len(name) {
-		if !isLowerAlnum(name[i]) && strings.IndexByte(inner, name[i]) < 0 {
-			return false
+	for _, c := range name {
+		if c >= utf8.RuneSelf {
+			return fmt.Sprintf("%q is U+%04X", c, c)
+		}
+		if !isLowerAlnum(byte(c)) && !strings.ContainsRune(inner, c) {
+			return fmt.Sprintf("%q is not allowed", c)
 		}
 	}
-	return true
+	switch {
+	case !isLowerAlnum(name[0]) || !isLowerAlnum(name[len(name)-1]):
+		return "it must start and end with a letter or digit"
+	case len(name) > maxName:
+		return fmt.Sprintf("it has %d characters, %d are allowed", len(name), maxName)
+	}
+	return ""
 }
 
 func isLowerAlnum(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
@@ -82,19 +97,17 @@ func suggestName(d diag.Diagnostic, name, inner string) diag.Diagnostic {
 	return d.Suggest("use 1 to %d of a-z, 0-9 and %s", maxName, inner)
 }
 
-// nearestName makes an acceptable name out of another, or none.
+// nearestName makes an acceptable name out of another by changing nothing but
+// case and separators, or none.
 func nearestName(name, inner string) string {
 	fixed := strings.Map(func(c rune) rune {
-		switch {
-		case c < 0x80 && (isLowerAlnum(byte(c)) || strings.ContainsRune(inner, c)):
-			return c
-		case c == ' ' || c == '_' || c == '.':
+		if strings.ContainsRune(" _.", c) && !strings.ContainsRune(inner, c) {
 			return '-'
 		}
-		return -1
+		return c
 	}, strings.ToLower(name))
 	fixed = strings.Trim(fixed, "._-")
-	if len(fixed) > maxName || len(fixed)*2 < len(name) {
+	if !isNameWith(fixed, inner) {
 		return ""
 	}
 	return fixed
@@ -108,31 +121,38 @@ func (v *validator) identities() {
 	if !known(td) {
 		return
 	}
-	worst, why := "", error(nil)
-	try := func(id spiffeid.ID, err error) spiffeid.ID {
-		if err != nil {
-			return spiffeid.ID{}
-		}
-		if _, err := schema.Hostname(id); err != nil && len(id.Path()) > len(worst) {
-			worst, why = id.Path(), err
-		}
-		return id
-	}
+	var h hostnames
 	for _, n := range v.view.Nodes {
 		n.ID, _ = schema.NodeID(td, n.Name)
 		if n.Vertex != nil {
-			n.Vertex.ID = try(schema.VertexID(td, n.Name, n.Vertex.Name))
+			n.Vertex.ID = h.checked(schema.VertexID(td, n.Name, n.Vertex.Name))
 		}
 	}
 	for _, s := range v.view.Services {
-		s.ID = try(serviceID(td, s))
+		s.ID = h.checked(serviceID(td, s))
 	}
 	for _, u := range v.view.Users {
 		u.ID, _ = schema.UserID(td, u.Name)
 	}
-	if worst != "" {
-		v.found.Add(hostnameTooLong.At(v.anchor(), "%s has no hostname in this rete: %v", strings.TrimPrefix(worst, "/"), why))
+	if h.longest != "" {
+		v.found.Add(hostnameTooLong.At(v.anchor(), "%s can have no hostname in this rete: %s", strings.TrimPrefix(h.longest, "/"), h.why))
 	}
+}
+
+// hostnames remembers the longest ID that has no hostname, and why.
+type hostnames struct{ longest, why string }
+
+// checked passes an ID on, after trying its hostname. A name that has been
+// refused makes no ID, and is no news.
+func (h *hostnames) checked(id spiffeid.ID, err error) spiffeid.ID {
+	if err != nil {
+		return spiffeid.ID{}
+	}
+	if _, err := schema.Hostname(id); err != nil && len(id.Path()) > len(h.longest) {
+		h.longest = id.Path()
+		_, h.why, _ = strings.Cut(err.Error(), ": ") // without a code of its own
+	}
+	return id
 }
 
 func serviceID(td spiffeid.TrustDomain, s *Service) (spiffeid.ID, error) {

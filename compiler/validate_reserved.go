@@ -29,6 +29,11 @@ func isReservedService(name string) bool {
 func isReservedGroup(name string) bool { return name == GroupSync || name == GroupPublish }
 func isReservedRole(name string) bool  { return name == RoleNode || name == RoleOperator }
 
+// isReservedIn reports whether a collection must have a name.
+func isReservedIn(what, name string) bool {
+	return what == "group" && isReservedGroup(name) || what == "role" && isReservedRole(name)
+}
+
 // reserved checks what makes a rete manageable: two services, two groups and
 // two roles that are exactly as they must be, and an operator (CMP-6).
 func (v *validator) reserved() {

@@ -138,7 +138,7 @@ func (v *validator) device(w *facade.Device, u *User, where string) *Device {
 	forwards := v.forwards(w.Forwards, where)
 	n := resolve(v, v.nodes, w.Node, where)
 	v.checkVia(w.Via, n)
-	d := &Device{User: u, Node: n, Forwards: forwards, At: w.Node.At, unsure: w.Faulty}
+	d := &Device{User: u, Node: n, Forwards: forwards, At: w.Node.At, unsure: w.Faulty || len(forwards) < len(w.Forwards)}
 	if w.SOCKS5.Given() {
 		d.proxyAt = w.SOCKS5.At
 		d.SOCKS5 = v.listener(w.SOCKS5, "the socks5_proxy of "+where)

@@ -22,7 +22,8 @@ type excerpts struct {
 	lines   map[string][][]byte
 }
 
-// of gives the excerpt of a place, if its text is known and has the line.
+// of gives the excerpt of a place, if its text is known and there is something
+// to see on the line.
 func (e excerpts) of(p Place) (excerpt, bool) {
 	text, ok := e.sources[p.File]
 	if !ok {
@@ -37,6 +38,9 @@ func (e excerpts) of(p Place) (excerpt, bool) {
 		return excerpt{}, false
 	}
 	line := bytes.TrimSuffix(lines[p.Start.Line-1], []byte("\r"))
+	if len(bytes.TrimSpace(line)) == 0 {
+		return excerpt{}, false
+	}
 	return cut(line, p), true
 }
 
