@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	case "flor-vertex", "flor-coordinator", "tenant":
 		workload.Main()
 	}
+	// A program under the race detector sleeps a second before it exits, longer
+	// than a restart's grace.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }
 

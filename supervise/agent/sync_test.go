@@ -354,7 +354,7 @@ func TestAPendingMarkOutlivesTheAgent(t *testing.T) {
 func TestASetThatDoesNotComeUpIsToldAsFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, workloadOf("flor", behaviour{}))
-	w.confirmWithin = time.Second
+	w.confirmWithin = 2 * time.Second
 	c := w.start()
 	w.until(c, "all up", settled)
 	got := w.sync(c, false, bytes.NewReader(document(w.set(2, workloadOf("flor", behaviour{Mode: "reject"})))))

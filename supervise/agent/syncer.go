@@ -62,7 +62,9 @@ func (s *syncer) serve(ctx context.Context, r *request) error {
 	o := s.sync(ctx, r, before)
 	o.Trigger, o.DryRun, o.When = r.trigger, r.dryRun, started.UTC()
 	o.DurationMS = time.Since(started).Milliseconds()
-	s.report(before, o)
+	if o.Reason != string(Stopping) {
+		s.report(before, o)
+	}
 	r.finish(o)
 	if o.fatal {
 		return o.err
@@ -92,6 +94,9 @@ func (s *syncer) fetchAndConsider(ctx context.Context, r *request, held outcome,
 		return s.judge(ctx, r, held, *r.reply, answer{watches: r.reply.Waits, watched: true})
 	}
 	reply, err := s.fetch.fetch(ctx, f.gen, have(f), 0)
+	if ctx.Err() != nil {
+		return stopping(r)
+	}
 	if err != nil {
 		o := faulted(held, err)
 		s.contact(answered(err))
