@@ -1,0 +1,302 @@
+package compiler
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/envelope/schema"
+)
+
+// treeOf is the compiled tree and the ledger of a snapshot.
+func treeOf(files map[string]string) map[string]string {
+	tree := map[string]string{}
+	for name, text := range files {
+		if strings.HasPrefix(name, treeDir) || name == ledgerFile {
+			tree[name] = text
+		}
+	}
+	return tree
+}
+
+// CMP-15: the same network gives the same bytes, however it is spread over
+// files, wherever it lies, on however many processors. The test does not run
+// beside others: it sets GOMAXPROCS.
+func TestSameInputsSameBytes(t *testing.T) {
+	w := newWorld(t)
+	stamp, err := GeneratedAt(time.Now(), func(string) string { return "1750000000" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := w.options()
+	opts.GeneratedAt = stamp
+	w.compileWith(opts)
+	want := treeOf(w.snapshot())
+
+	w.remove(florDir)
+	moved := w.elsewhere(map[string]string{
+		"z/people.yaml":    loversYAML["users.yaml"],
+		"a/b/access.yml":   loversYAML["access.yaml"],
+		"machines.yaml":    loversYAML["nodes.yaml"],
+		"rete.yaml":        reteYAML + loversYAML["services.yaml"],
+		"notes/readme.txt": "not YAML",
+	})
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	opts = moved.options()
+	opts.GeneratedAt = stamp
+	moved.compileWith(opts)
+	if diff := cmp.Diff(want, treeOf(moved.snapshot())); diff != "" {
+		t.Errorf("trees differ (-one +other):\n%s", diff)
+	}
+}
+
+// elsewhere is the same rete in another directory, with other files.
+func (w *world) elsewhere(files map[string]string) *world {
+	w.t.Helper()
+	other := *w
+	other.dir = w.t.TempDir()
+	for _, name := range []string{"certs/ca.crt", "certs/management-planes/primary.crt"} {
+		other.write(name, w.read(name))
+	}
+	for name, text := range files {
+		other.write(name, text)
+	}
+	return &other
+}
+
+func TestGeneratedAtHonoursSourceDateEpoch(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 4, 20, 12, 0, 0, 999, time.UTC)
+	tests := []struct {
+		name, epoch string
+		want        time.Time
+		ok          bool
+	}{
+		{"unset, it is now in whole seconds", "", now.Truncate(time.Second), true},
+		{"set, it is that", "1750000000", time.Unix(1750000000, 0).UTC(), true},
+		{"a word is refused", "yesterday", time.Time{}, false},
+		{"a negative one is refused", "-1", time.Time{}, false},
+		{"one past the year 9999 is refused", "253402300800", time.Time{}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := GeneratedAt(now, func(string) string { return tt.epoch })
+			if !got.Equal(tt.want) || (err == nil) != tt.ok {
+				t.Errorf("got %v, error %v", got, err)
+			}
+			if !tt.ok && !IsRefused(err, ReasonBadBuildTime) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// What a compile writes is what a node takes: the sets of all nodes verify as a
+// first enrolment would verify them (CMP-16, ENV-12, ENV-18).
+func TestEveryNodeAcceptsItsSet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	held := envelope.Held{Anchor: envelope.Anchor{TrustDomain: loversTD, CA: w.authority.Certificate()}}
+	for _, node := range []string{"alpha", "beta", "laptop", "mgmt01"} {
+		files, err := readSet(w.fsys(), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := schema.VerifySet(held, node, files.members(), w.now)
+		if err != nil {
+			t.Fatalf("node %s: %v", node, err)
+		}
+		if set.Version != 1 {
+			t.Errorf("node %s is at version %d", node, set.Version)
+		}
+	}
+}
+
+// CLI-1: --check writes nothing at all, not even a lock, and needs no key.
+func TestCheckWritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	opts := w.options()
+	opts.Check, opts.Signer = true, nil
+	result := w.compileWith(opts)
+	if len(result.Changes) != 4 {
+		t.Errorf("would move %v", moves(result))
+	}
+	w.write(florDir+"/x", "") // so that there is something to list
+	if files := w.snapshot(); len(files) != 1 {
+		t.Errorf("written: %v", files)
+	}
+}
+
+func TestFaultsOfTheSourceComeTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.edit("services.yaml", "at: alpha", "at: alhpa")
+	w.edit("access.yaml", "developer: {allow: [api]}", "developer: {alow: [api]}")
+	err := w.compileError(w.options())
+	var faults *SourceError
+	if !errors.As(err, &faults) {
+		t.Fatalf("got %v", err)
+	}
+	if len(faults.Diagnostics) != 2 || faults.Code() != "FL0514" {
+		t.Errorf("%s: %v", faults.Code(), faults.Diagnostics)
+	}
+}
+
+// CMP-18: what strands nodes is refused until it is asked for.
+func TestMovingTheCoordinator(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*world)
+		moved  bool
+	}{
+		{"another node", func(w *world) {
+			w.edit("services.yaml", "{at: mgmt01", "{at: beta")
+		}, true},
+		{"another address", func(w *world) { w.edit("nodes.yaml", "9.10.11.12", "9.10.11.13") }, true},
+		{"another port", func(w *world) { w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434") }, true},
+		{"the node has another name", func(w *world) {
+			w.edit("nodes.yaml", "mgmt01", "mgmt02")
+			w.edit("services.yaml", "mgmt01", "mgmt02")
+		}, true},
+		{"another local port of the coordinator", func(w *world) { w.edit("services.yaml", "127.0.0.1:9000", "127.0.0.1:9002") }, false},
+		{"another node's address", func(w *world) { w.edit("nodes.yaml", "5.6.7.8", "5.6.7.9") }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.compile()
+			tt.change(w)
+			opts := w.options()
+			if tt.moved {
+				before := w.snapshot()
+				if err := w.compileError(opts); !IsRefused(err, ReasonCoordinatorMoved) {
+					t.Errorf("got %v", err)
+				}
+				if !sameFiles(before, w.snapshot()) {
+					t.Error("something was written")
+				}
+				opts.MoveCoordinator = true
+			}
+			w.compileWith(opts)
+		})
+	}
+}
+
+func TestTheFirstListedSignerWhoseKeyIsHereSigns(t *testing.T) {
+	t.Parallel()
+	listed := []*Signer{{Name: "one"}, {Name: "two"}, {Name: "three"}}
+	has := func(name string) bool { return name != "one" }
+	tests := []struct {
+		name, ask, want string
+		has             func(string) bool
+	}{
+		{"the first with a key", "", "two", has},
+		{"the one asked for", "three", "three", has},
+		{"the one asked for, key or not", "one", "one", has},
+		{"one that is not listed", "four", "", has},
+		{"no key here", "", "", func(string) bool { return false }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := PickSigner(listed, tt.ask, tt.has)
+			if tt.want == "" {
+				if !IsRefused(err, ReasonNoSigner) {
+					t.Errorf("got %v, error %v", got, err)
+				}
+				return
+			}
+			if err != nil || got.Name != tt.want {
+				t.Errorf("got %v, error %v", got, err)
+			}
+		})
+	}
+}
+
+func TestAKeyThatIsNotTheSignersIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stranger := w.must(ca.NewKey())
+	opts := w.options()
+	opts.Signer = func(listed []*Signer) (*Signer, crypto.Signer, error) { return listed[0], stranger, nil }
+	var refusal *ca.Refusal
+	if err := w.compileError(opts); !errors.As(err, &refusal) || refusal.Reason != ca.ReasonKeyMismatch {
+		t.Errorf("got %v", err)
+	}
+	w.write(florDir+"/compiled/.keep", "")
+	if files := treeOf(w.snapshot()); len(files) != 1 {
+		t.Errorf("written: %v", files)
+	}
+}
+
+func TestACancelledCompileWritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	w.edit("nodes.yaml", "5.6.7.8", "5.6.7.9")
+	before := w.snapshot()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Compile(ctx, w.options()); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if !sameFiles(before, w.snapshot()) {
+		t.Error("something was written")
+	}
+}
+
+func TestTheDocumentHoldsEachMemberAsItLies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := ReadDocument(w.dir); !IsRefused(err, ReasonNothingCompiled) {
+		t.Errorf("before the first compile: %v", err)
+	}
+	w.compile()
+	doc, err := ReadDocument(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, err := envelope.ParseSet(doc.Text)
+	if err != nil || doc.Nodes != 4 || len(members) != 9 {
+		t.Fatalf("%d nodes, %d members, error %v", doc.Nodes, len(members), err)
+	}
+	for _, member := range members {
+		core, err := envelope.Probe(member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := w.read(fmt.Sprintf("%s/%s/mgmt/%s.json", treeDir, core.Node, core.Name))
+		if !bytes.Equal(append(bytes.Clone(member), '\n'), []byte(file)) {
+			t.Errorf("%s differs from its file", core.Ref())
+		}
+	}
+}
+
+// A repository that was cloned brings no lock and no journal, and git ignores
+// what a compile leaves beside the tree.
+func TestWhatIsNotToBeCommittedIsIgnored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	text := w.read(ignoreFile)
+	for _, name := range []string{"/staging/", "/journal.json", "/lock"} {
+		if !strings.Contains(text, "\n"+name+"\n") {
+			t.Errorf("%s is not ignored", name)
+		}
+	}
+}
