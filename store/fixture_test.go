@@ -66,6 +66,15 @@ func (r rete) enrolment() (Enrolment, error) {
 	return Enrolment{Identity: r.identity(), Set: set}, err
 }
 
+func mustSet(t testing.TB) *schema.Set {
+	t.Helper()
+	e, err := newRete().enrolment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Set
+}
+
 // enrol makes the scope with a set of this version and returns its state home.
 func (r rete) enrol(t *testing.T, version uint64) string {
 	t.Helper()

@@ -15,8 +15,7 @@
 //	artifacts/mgmt/<name>.json
 //
 // Names are compared with these shapes and never used as paths. Padding must be
-// zero and nothing may follow the end, so no byte of a bundle is without meaning
-// apart from the header fields that ustar keeps for owners, which are ignored.
+// zero and nothing may follow the end. What a header says of owners is ignored.
 //
 // A first enrolment proves integrity, not origin: the trust block, the signature
 // and every certificate hold under the CA that the bundle itself brings. Where a
