@@ -195,7 +195,7 @@ var (
 	forwardDenied = registry.Error("FL0413", "forward-denied", "a forward leads to a service that its owner may not reach",
 		"No role of the owner allows a group of the service.",
 		"Give the owner a role that allows it, or remove the forward.")
-	openProxy = registry.Warning("FL0414", "open-proxy", "a local listener is open to the network",
-		"Whoever reaches a socks5_proxy or a forward acts with the rights of its owner; it asks for no password.",
+	openListener = registry.Warning("FL0414", "open-listener", "a local listener is open to the network",
+		"A socks5_proxy, a forward and the coordinator ask for no password: who reaches a port has the rights of its owner.",
 		"Use a loopback address.")
 )

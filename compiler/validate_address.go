@@ -72,7 +72,15 @@ type listening struct {
 	what string
 	at   diag.Place
 	udp  bool
+	// risk is what somebody gains who reaches it from the network.
+	risk string
 }
+
+// What an open listener gives away.
+const (
+	riskProxy       = "acts with the rights of its owner"
+	riskCoordinator = "goes around the access list"
+)
 
 // ports checks the listeners of each node against each other, and the services
 // there against the listeners (CMP-9). What a coordinator serves is a listener
@@ -106,41 +114,50 @@ func (v *validator) checkUpstream(s *Service, open *openPorts) {
 // listeners are all of a node in a fixed order, without those whose address
 // was refused.
 func (v *validator) listeners(n *Node) []listening {
-	var all []listening
-	add := func(addr netip.AddrPort, what string, at diag.Place) {
-		if addr.IsValid() {
-			all = append(all, listening{addr: addr, what: what, at: firstGiven(at, n.At)})
-		}
+	var all roster
+	if n.Vertex != nil {
+		all.add(listening{addr: n.Vertex.Listen, what: "the vertex", at: firstGiven(n.Vertex.listenAt, n.At), udp: true})
 	}
-	forwards := func(list []Forward, owner string) {
-		for _, f := range list {
-			add(f.Listen, "a forward of "+owner, f.At)
-		}
-	}
-	if n.Vertex != nil && n.Vertex.Listen.IsValid() {
-		all = append(all, listening{addr: n.Vertex.Listen, what: "the vertex", at: firstGiven(n.Vertex.listenAt, n.At), udp: true})
-	}
-	add(n.SOCKS5, "the socks5_proxy of the node", n.proxyAt)
+	all.proxy(n.SOCKS5, "the node", firstGiven(n.proxyAt, n.At))
 	for _, d := range n.Devices {
-		add(d.SOCKS5, "the socks5_proxy of user "+d.User.Name, firstGiven(d.proxyAt, d.At))
-		forwards(d.Forwards, "user "+d.User.Name)
+		all.proxy(d.SOCKS5, "user "+d.User.Name, firstGiven(d.proxyAt, d.At))
+		all.forwards(d.Forwards, "user "+d.User.Name)
 	}
 	for _, s := range n.Services {
 		if isReservedService(s.Name) {
-			add(s.Upstream, "service "+s.Name, s.addrAt)
+			all.add(listening{addr: s.Upstream, what: "service " + s.Name, at: s.addrAt, risk: riskCoordinator})
 		}
-		add(s.SOCKS5, "the socks5_proxy of service "+s.Name, s.proxyAt)
-		forwards(s.Forwards, "service "+s.Name)
+		all.proxy(s.SOCKS5, "service "+s.Name, s.proxyAt)
+		all.forwards(s.Forwards, "service "+s.Name)
 	}
 	return all
 }
 
-// warnOpen warns of a listener that needs no password and is not on loopback.
-func (v *validator) warnOpen(l listening) {
-	if l.udp || l.addr.Addr().IsLoopback() || strings.HasPrefix(l.what, "service ") {
-		return
+// roster collects listeners that have an address.
+type roster []listening
+
+func (r *roster) add(l listening) {
+	if l.addr.IsValid() {
+		*r = append(*r, l)
 	}
-	v.found.Add(openProxy.At(l.at, "%s listens on %s: whoever reaches it acts with its rights", l.what, l.addr).Suggest("use 127.0.0.1:%d", l.addr.Port()))
+}
+
+func (r *roster) proxy(addr netip.AddrPort, owner string, at diag.Place) {
+	r.add(listening{addr: addr, what: "the socks5_proxy of " + owner, at: at, risk: riskProxy})
+}
+
+func (r *roster) forwards(list []Forward, owner string) {
+	for _, f := range list {
+		r.add(listening{addr: f.Listen, what: "a forward of " + owner, at: f.At, risk: riskProxy})
+	}
+}
+
+// warnOpen warns of a listener that asks for no password and is not on
+// loopback.
+func (v *validator) warnOpen(l listening) {
+	if l.risk != "" && !l.addr.Addr().IsLoopback() {
+		v.found.Add(openListener.At(l.at, "%s listens on %s: whoever reaches it %s", l.what, l.addr, l.risk).Suggest("use 127.0.0.1:%d", l.addr.Port()))
+	}
 }
 
 // openPorts finds overlapping listeners in constant time each: by exact
