@@ -39,8 +39,16 @@ func TestEncryptedBundle(t *testing.T) {
 	}
 	_, err = Unwrap(bytes.NewReader(wrapped), passphrase("wrong"))
 	wantReason(t, err, BadPassphrase)
-	_, err = Unwrap(bytes.NewReader(wrapped[:len(wrapped)-10]), passphrase("secret"))
+	damaged := bytes.Clone(wrapped)
+	if i := len(damaged) / 2; damaged[i] == 'A' {
+		damaged[i] = 'B'
+	} else {
+		damaged[i] = 'A'
+	}
+	_, err = Unwrap(bytes.NewReader(damaged), passphrase("secret"))
 	wantReason(t, err, BadPassphrase)
+	_, err = Unwrap(bytes.NewReader(wrapped[:len(wrapped)/2]), passphrase("secret"))
+	wantReason(t, err, BadArchive)
 
 	header := bytes.SplitN(wrapped, []byte("."), 2)[0]
 	text, err := base64.RawURLEncoding.DecodeString(string(header))
