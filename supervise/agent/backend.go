@@ -96,4 +96,4 @@ func (b *backend) Restart(name string) error {
 }
 
 // Metrics serves the counters.
-func (b *backend) Metrics() http.Handler { return b.counters.handler() }
+func (b *backend) Metrics() http.Handler { return http.HandlerFunc(b.serveMetrics) }

@@ -59,7 +59,9 @@ func TestAWatchBringsTheSet(t *testing.T) {
 	c := w.start()
 	w.until(c, "first contact", func(doc control.StatusDoc) bool { return !doc.LastContact.IsZero() })
 	w.relay.publish(2, w.setOf("alpha", 2, slowPoll, workloadOf("flor", behaviour{})))
-	doc := w.until(c, "v2 by watch", func(doc control.StatusDoc) bool { return doc.Set.Mark == 2 && settled(doc) && doc.LastSync.Trigger == byWatch })
+	doc := w.until(c, "v2 by watch", func(doc control.StatusDoc) bool {
+		return doc.Set.Mark == 2 && settled(doc) && doc.LastSync.Trigger == byWatch
+	})
 	if doc.LastSync.Result != control.Applied {
 		t.Errorf("last sync: %+v", doc.LastSync)
 	}
