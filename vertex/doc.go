@@ -33,8 +33,11 @@
 // [DefaultLimits] counts 16 QUIC connections for each pair of initiator and
 // target, since a principal with many targets on one vertex needs one for
 // each, and 1,024 streams for each initiator, its targets together (VTX-14).
-// Connection IDs have 20 bytes, so that the smallest packet suffices for a
-// stateless reset in answer: a peer notices a restart with its first packet.
+//
+// A byte 0x00 on a control stream means nothing after the first one. 32 of
+// them go ahead of a stream's preamble on a connection that has been quiet, so
+// that the packet is large enough for a stateless reset in answer and a peer's
+// restart is noticed with the first packet (VTX-1, VTX-15).
 //
 // QUIC does not tell what has been acknowledged, and what has not been when a
 // connection is closed is lost. A connection that takes no more streams is

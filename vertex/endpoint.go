@@ -42,7 +42,6 @@ func openEndpoint(address string, key *quic.StatelessResetKey, limits Limits, h 
 	e := &endpoint{udp: udp, limits: limits, flight: newHandshakes(limits)}
 	e.transport = &quic.Transport{
 		Conn:                udp,
-		ConnectionIDLength:  connectionIDLength,
 		StatelessResetKey:   key,
 		VerifySourceAddress: e.flight.crowded,
 		ConnContext:         e.admit(h.refuse),
@@ -53,11 +52,6 @@ func openEndpoint(address string, key *quic.StatelessResetKey, limits Limits, h 
 	}
 	return e, nil
 }
-
-// connectionIDLength makes the smallest packet of a connection large enough
-// for a stateless reset to answer it, so that the first packet after a restart
-// already tells the peer (VTX-1). RFC 9000 §10.3 forbids answering smaller ones.
-const connectionIDLength = 20
 
 // admit is the hook that sees each handshake first (VTX-14, VTX-15).
 func (e *endpoint) admit(refuse func() bool) func(context.Context, *quic.ClientInfo) (context.Context, error) {

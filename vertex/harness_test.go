@@ -342,13 +342,13 @@ func newDuo(t *testing.T, upstream string, options ...duoOption) *duo {
 		o(d)
 	}
 	d.nearIDs, d.farIDs = newWallet(d.aliceID), newWallet(d.webID)
-	for _, id := range d.nearPlan.socks[1:] {
-		d.nearIDs.put(authority.Issue(id))
-	}
-	for id := range d.farPlan.tcp {
-		if id != d.web {
-			d.farIDs.put(authority.Issue(id))
+	for _, id := range d.nearPlan.socks {
+		if id != d.alice {
+			d.nearIDs.put(authority.Issue(id))
 		}
+	}
+	for _, id := range d.more {
+		d.farIDs.put(authority.Issue(id))
 	}
 	far := d.farPlan.payload(t)
 	d.nearPlan.links = map[spiffeid.ID]string{d.web: d.farPlan.listen}

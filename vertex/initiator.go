@@ -164,6 +164,7 @@ func (v *Vertex) openOn(ctx context.Context, pool *pool, s *session) (*streamLeg
 		s.release()
 		return nil, err
 	}
+	s.nudge(time.Now())
 	leg := &streamLeg{Stream: stream, session: s}
 	if err := ask(ctx, stream); err != nil {
 		leg.Abort()

@@ -26,6 +26,8 @@ type session struct {
 	lastUse time.Time // when the last stream ended
 	packets uint64    // received, at the last look
 	heard   time.Time // wall clock of the look that saw more packets
+	looked  time.Time // wall clock of the last look
+	lively  time.Time // wall clock at which packets had certainly just arrived
 }
 
 func newSession(conn *quic.Conn, limits bound, now time.Time) *session {
@@ -102,9 +104,13 @@ func (s *session) saturate() {
 	s.full = true
 }
 
-// refresh looks after the connection once a second.
+// refresh looks after the connection once a second. One that is silent
+// although the dialler keeps it alive is asked in a way that a peer which has
+// restarted answers.
 func (s *session) refresh(now time.Time) {
-	s.look(now)
+	if s.suspectIn(now) <= 0 {
+		s.nudge(now)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full = false
@@ -126,14 +132,20 @@ func (s *session) idle(now time.Time, d time.Duration) bool {
 // wall strips the monotonic reading: monotonic clocks stop in suspend.
 func wall(t time.Time) time.Time { return t.Round(0) }
 
-// look notes whether packets have arrived since the last look.
+// look notes whether packets have arrived since the last look. QUIC tells how
+// many there were but not when.
 func (s *session) look(now time.Time) {
 	packets := s.conn.ConnectionStats().PacketsReceived
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now = wall(now)
 	if packets != s.packets {
-		s.packets, s.heard = packets, wall(now)
+		s.packets, s.heard = packets, now
+		if now.Sub(s.looked) < quiet {
+			s.lively = now
+		}
 	}
+	s.looked = now
 }
 
 // suspectIn tells how long the connection is still above suspicion if nothing
@@ -156,16 +168,30 @@ func (s *session) openControl() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.control = control
-	_, err = control.Write([]byte{controlOpen})
+	err = control.TryWriteAll([]byte{controlOpen})
 	return err
 }
 
-// sayDraining tells the peer to open no more streams here.
+// sayDraining tells the peer to open no more streams here. Like everything on
+// a control stream it never waits: a peer might not read.
 func (s *session) sayDraining() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.control != nil {
-		_, _ = s.control.Write([]byte{controlDraining})
+		_ = s.control.TryWriteAll([]byte{controlDraining})
+	}
+}
+
+// nudge makes sure that what follows is noticed by a peer that has restarted
+// meanwhile. A stateless reset answers only packets of more than 42 bytes (RFC
+// 9000 §10.3), and a preamble or a keep-alive makes a smaller one; so on a
+// connection that may have been quiet, bytes without meaning go ahead of it.
+func (s *session) nudge(now time.Time) {
+	s.look(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.control != nil && wall(now).Sub(s.lively) > quiet {
+		_ = s.control.TryWriteAll(make([]byte, nudgeSize))
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	guardEvery      = time.Second
 	identitiesEvery = 30 * time.Second
 
+	quiet          = 200 * time.Millisecond // see session.nudge
 	upstreamWithin = 5 * time.Second        // leaves the initiator time to hear of it
 	againAfter     = 500 * time.Millisecond // before the one more dial: a restart takes that long
 	tailLeast      = 100 * time.Millisecond // see session.tail

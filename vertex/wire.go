@@ -28,11 +28,15 @@ const (
 	answerDraining
 )
 
-// What the control streams carry, one each way (VTX-15).
+// What the control streams carry, one each way (VTX-15). The first byte is
+// controlOpen; where it comes again it means nothing.
 const (
 	controlOpen     byte = 0x00
 	controlDraining byte = 0x01
 )
+
+// nudgeSize bytes of controlOpen make a packet that a stateless reset answers.
+const nudgeSize = 32
 
 // aborted is the code of RESET_STREAM and STOP_SENDING for an abort (VTX-7).
 const aborted quic.StreamErrorCode = 1

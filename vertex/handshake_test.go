@@ -1,0 +1,242 @@
+package vertex
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
+
+	"github.com/florete/flor/envelope/envelopetest"
+)
+
+// VTX-3: what each side's certificate must be, told in a real handshake.
+func TestCertificatesThatAreWrongEndTheHandshake(t *testing.T) {
+	t.Parallel()
+	stranger := envelopetest.NewAuthority(domain)
+	elsewhere := envelopetest.NewAuthority("elsewhere")
+	alice, web := user("alice"), service("web")
+	node := spiffeid.RequireFromPath(authority.TrustDomain, "/node/alpha")
+	plane := spiffeid.RequireFromPath(authority.TrustDomain, "/management-plane/primary")
+	dns := func(c *x509.Certificate) { c.DNSNames = []string{"web.demo.rete"} }
+	client := envelopetest.Usages(x509.ExtKeyUsageClientAuth)
+	type side struct{ alice, web *envelopetest.Identity }
+	for _, tt := range []struct {
+		name   string
+		side   side
+		reply  byte
+		reason Reason // counted by the side that refuses; zero where a peer only sees it
+	}{
+		{"target of another CA", side{web: stranger.Issue(web)}, 4, WrongAuthority},
+		{"target that expired", side{web: authority.Issue(web, envelopetest.Expired)}, 4, OutsideValidity},
+		{"target that is not yet valid", side{web: authority.Issue(web, envelopetest.NotYetValid)}, 4, OutsideValidity},
+		{"target with another ID", side{web: authority.Issue(web, envelopetest.SANs(service("other")))}, 4, WrongIdentity},
+		{"target with two URI SANs", side{web: authority.Issue(web, envelopetest.SANs(web, service("other")))}, 4, WrongIdentity},
+		{"target without URI SAN", side{web: authority.Issue(web, envelopetest.SANs())}, 4, WrongIdentity},
+		{"target with a DNS name beside", side{web: authority.Issue(web, dns)}, 4, WrongIdentity},
+		{"target without serverAuth", side{web: authority.Issue(web, client)}, 4, WrongUsage},
+		{"target without any extended usage", side{web: authority.Issue(web, envelopetest.Usages())}, 4, WrongUsage},
+		{"target that is a CA", side{web: authority.Issue(web, envelopetest.AsCA)}, 4, WrongIdentity},
+		{"initiator of another CA", side{alice: stranger.Issue(alice)}, 2, WrongAuthority},
+		{"initiator that expired, which its own vertex sees first", side{alice: authority.Issue(alice, envelopetest.Expired)}, 4, 0},
+		{"initiator with two URI SANs", side{alice: authority.Issue(alice, envelopetest.SANs(alice, node))}, 2, WrongIdentity},
+		{"initiator of a kind that signs", side{alice: authority.Issue(alice, envelopetest.SANs(plane))}, 2, WrongIdentity},
+		{"initiator of another trust domain", side{alice: elsewhere.Issue(alice)}, 2, WrongAuthority},
+		{"initiator without any extended usage", side{alice: authority.Issue(alice, envelopetest.Usages())}, 2, WrongUsage},
+		{"initiator without digitalSignature", side{alice: authority.Issue(alice, envelopetest.KeyUsage(x509.KeyUsageKeyEncipherment))}, 2, WrongUsage},
+		{"initiator whose ID is somebody else's: the gate", side{alice: authority.Issue(alice, envelopetest.SANs(user("mallory")))}, 2, 0},
+		{"node as initiator: the gate", side{alice: authority.Issue(alice, envelopetest.SANs(node), client)}, 2, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDuo(t, backend(t, echo), func(d *duo) {
+				if tt.side.alice != nil {
+					tt.side.alice.ID, d.aliceID = d.alice, tt.side.alice
+				}
+				if tt.side.web != nil {
+					tt.side.web.ID, d.webID = d.web, tt.side.web
+				}
+			})
+			if got := replyTo(t, d.nearPlan.ports[d.alice], host(t, d.web)); got != tt.reply {
+				t.Errorf("reply %d, want %d", got, tt.reply)
+			}
+			judge := d.far
+			if tt.side.web != nil {
+				judge = d.near
+			}
+			if got := judge.counter("handshake_failures_total", tt.reason.String()); tt.reason != 0 && got == 0 {
+				t.Errorf("the side that refused counted nothing as %s", tt.reason)
+			}
+		})
+	}
+}
+
+// VTX-3: a dialler that does not look at its own certificate.
+func TestExpiredInitiatorIsTurnedDownInTheHandshake(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	expired := authority.Issue(d.alice, envelopetest.Expired)
+	err := d.shake(t, func(c *tls.Config) {
+		c.Certificates = []tls.Certificate{{Certificate: [][]byte{expired.Cert.Raw}, PrivateKey: expired.Key}}
+	})
+	if err == nil || quicReason(err) != CertificateRefused {
+		t.Errorf("handshake: %v, want %s", err, CertificateRefused)
+	}
+	if got := d.far.counter("handshake_failures_total", "outside-validity"); got != 1 {
+		t.Errorf("counted %v, want 1", got)
+	}
+}
+
+// VTX-3, VTX-8: a revoked certificate is turned down in the handshake.
+func TestRevokedInitiatorIsTurnedDownInTheHandshake(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.farPlan.revoked = []string{fingerprint(d.aliceID.Cert)} })
+	if got := replyTo(t, d.nearPlan.ports[d.alice], host(t, d.web)); got != 2 {
+		t.Errorf("reply %d, want 2", got)
+	}
+	if got := d.far.counter("handshake_failures_total", "certificate-revoked"); got != 1 {
+		t.Errorf("counted %v, want 1", got)
+	}
+}
+
+// shake makes a handshake with the far vertex as alice, with a configuration
+// that the test has changed.
+func (d *duo) shake(t *testing.T, change func(*tls.Config)) error {
+	t.Helper()
+	udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	transport := &quic.Transport{Conn: udp}
+	defer transport.Close()
+	config := &tls.Config{
+		ServerName: host(t, d.web), NextProtos: []string{protocol}, InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{d.aliceID.Cert.Raw}, PrivateKey: d.aliceID.Key}},
+	}
+	change(config)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	conn, err := transport.Dial(ctx, d.far.endpoint.get().udp.LocalAddr(), config, &quic.Config{MaxIncomingUniStreams: 1})
+	if err != nil {
+		return err
+	}
+	defer conn.CloseWithError(0, "")
+	_, err = conn.AcceptUniStream(ctx)
+	return err
+}
+
+// VTX-1, VTX-2
+func TestNamesAndProtocolsThatAreNotServedEndTheHandshake(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	for _, tt := range []struct {
+		name   string
+		change func(*tls.Config)
+		want   Reason // zero: the handshake succeeds
+	}{
+		{"the name in lower case is served", func(*tls.Config) {}, 0},
+		{"an unknown name", func(c *tls.Config) { c.ServerName = "other.demo.rete" }, UnknownName},
+		{"no name", func(c *tls.Config) { c.ServerName = "" }, UnknownName},
+		{"the name in capitals", func(c *tls.Config) { c.ServerName = "WEB.demo.rete" }, UnknownName},
+		{"flor/1, which this build does not speak", func(c *tls.Config) { c.NextProtos = []string{"flor/1"} }, ProtocolMismatch},
+		{"no protocol", func(c *tls.Config) { c.NextProtos = nil }, ProtocolMismatch},
+		{"no certificate", func(c *tls.Config) { c.Certificates = nil }, CertificateRefused},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := d.shake(t, tt.change)
+			if err == nil && tt.want == 0 {
+				return
+			}
+			if err == nil || quicReason(err) != tt.want {
+				t.Errorf("handshake: %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+// VTX-1: a ticket would let one principal pass for another.
+func TestSessionsAreNotResumed(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	cache := &ticketCounter{ClientSessionCache: tls.NewLRUClientSessionCache(8)}
+	if err := d.shake(t, func(c *tls.Config) { c.ClientSessionCache = cache }); err != nil {
+		t.Fatal(err)
+	}
+	if cache.put > 0 {
+		t.Errorf("the vertex gave out %d session tickets", cache.put)
+	}
+}
+
+type ticketCounter struct {
+	tls.ClientSessionCache
+	put int
+}
+
+func (c *ticketCounter) Put(key string, s *tls.ClientSessionState) {
+	if s != nil {
+		c.put++
+	}
+	c.ClientSessionCache.Put(key, s)
+}
+
+// VTX-15: a vertex that drains refuses handshakes at once.
+func TestHandshakeWithADrainingVertexIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	d.far.draining.Store(true)
+	begun := time.Now()
+	err := d.shake(t, func(*tls.Config) {})
+	if refused, ok := errors.AsType[*quic.TransportError](err); !ok || refused.ErrorCode != quic.ConnectionRefused {
+		t.Errorf("handshake: %v, want CONNECTION_REFUSED", err)
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// VTX-14
+func TestHandshakesInFlightAreLimited(t *testing.T) {
+	t.Parallel()
+	udp := func(ip string) net.Addr { return &net.UDPAddr{IP: net.ParseIP(ip), Port: 4433} }
+	h := newHandshakes(Limits{Handshakes: 4, HandshakesPerPrefix: 2, RetryFrom: 3}.withDefaults())
+	enter := func(ip string) (func(), bool) {
+		t.Helper()
+		return h.enter(udp(ip))
+	}
+	leave, ok := enter("192.0.2.1")
+	if _, second := enter("192.0.2.200"); !ok || !second {
+		t.Fatal("two handshakes from one /24 are refused")
+	}
+	if _, ok := enter("192.0.2.7"); ok {
+		t.Error("a third handshake from one /24 is admitted")
+	}
+	if h.crowded(udp("192.0.2.1")) {
+		t.Error("two handshakes demand proof of addresses")
+	}
+	for _, ip := range []string{"2001:db8:1::1", "2001:db8:1:ffff::1"} {
+		if _, ok := enter(ip); !ok {
+			t.Errorf("%s is refused", ip)
+		}
+	}
+	if !h.crowded(udp("192.0.2.1")) {
+		t.Error("four handshakes demand no proof of addresses")
+	}
+	if _, ok := enter("198.51.100.1"); ok {
+		t.Error("a fifth handshake is admitted")
+	}
+	leave()
+	leave()
+	if _, ok := enter("198.51.100.1"); !ok {
+		t.Error("a handshake that ended, and ended again, leaves no room for exactly one")
+	}
+	if _, ok := enter("198.51.100.2"); ok {
+		t.Error("a handshake that ended twice leaves room for two")
+	}
+}
