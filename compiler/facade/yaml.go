@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -25,11 +26,11 @@ func compose(name string, text []byte) (*yaml.Node, *diag.Diagnostic) {
 	if err != nil {
 		panic(fmt.Sprintf("the options of the YAML loader: %v", err)) // constant options: a bug of ours
 	}
-	tree, fault := loadDocument(name, loader)
+	tree, fault := loadDocument(name, text, loader)
 	if fault != nil || tree == nil {
 		return nil, fault
 	}
-	second, fault := loadDocument(name, loader)
+	second, fault := loadDocument(name, text, loader)
 	if fault != nil {
 		return nil, fault
 	}
@@ -41,14 +42,14 @@ func compose(name string, text []byte) (*yaml.Node, *diag.Diagnostic) {
 }
 
 // loadDocument returns nil at the end of the text.
-func loadDocument(name string, loader *yaml.Loader) (*yaml.Node, *diag.Diagnostic) {
+func loadDocument(name string, text []byte, loader *yaml.Loader) (*yaml.Node, *diag.Diagnostic) {
 	var doc yaml.Node
 	err := loader.Load(&doc)
 	if errors.Is(err, io.EOF) {
 		return nil, nil
 	}
 	if err != nil {
-		d := syntaxFault(name, err)
+		d := syntaxFault(name, text, err)
 		return nil, &d
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
@@ -57,14 +58,15 @@ func loadDocument(name string, loader *yaml.Loader) (*yaml.Node, *diag.Diagnosti
 	return &doc, nil
 }
 
-func syntaxFault(name string, err error) diag.Diagnostic {
-	at := diag.WholeFile(name)
+func syntaxFault(name string, text []byte, err error) diag.Diagnostic {
 	var l *yaml.LoadError
 	if !errors.As(err, &l) {
-		return badSyntax.At(at, "this is not YAML: %v", err)
+		return badSyntax.At(diag.WholeFile(name), "this is not YAML: %v", err)
 	}
-	at.Start = positionOr(l.Mark, positionOr(l.ContextMark, at.Start))
-	at.End = at.Start
+	at := placeOfMark(name, text, l.Mark)
+	if l.Mark.Line < 1 {
+		at = placeOfMark(name, text, l.ContextMark)
+	}
 	switch {
 	case strings.Contains(l.Message, "max depth"):
 		return tooDeep.At(at, "the nesting is deeper than %d", MaxDepth)
@@ -72,19 +74,24 @@ func syntaxFault(name string, err error) diag.Diagnostic {
 		return anchorUsed.At(at, "an alias is used here").Suggest("write the value out")
 	}
 	d := badSyntax.At(at, "this is not YAML: %s", l.Message)
-	if l.ContextMsg == "" || l.ContextMark.Line == 0 {
+	context := placeOfMark(name, text, l.ContextMark)
+	if l.ContextMsg == "" || l.ContextMark.Line < 1 || context == at {
 		return d
 	}
-	context := diag.Place{File: name, Start: positionOr(l.ContextMark, at.Start)}
-	context.End = context.Start
 	return d.Also(context, "%s that starts here", l.ContextMsg)
 }
 
-func positionOr(m yaml.Mark, other diag.Position) diag.Position {
-	if m.Line < 1 {
-		return other
+// placeOfMark gives the place of a mark. One behind the last line with
+// something on it, as for a bracket that is never closed, is moved to the end
+// of that line.
+func placeOfMark(name string, text []byte, m yaml.Mark) diag.Place {
+	p := diag.Position{Line: max(m.Line, 1), Column: max(m.Column, 1)}
+	written := bytes.TrimRight(text, " \t\r\n")
+	if last := bytes.Count(written, []byte("\n")) + 1; p.Line > last {
+		start := bytes.LastIndexByte(written, '\n') + 1
+		p = diag.Position{Line: last, Column: utf8.RuneCount(written[start:]) + 1}
 	}
-	return diag.Position{Line: m.Line, Column: max(m.Column, 1)}
+	return diag.Place{File: name, Start: p, End: p}
 }
 
 // tabIndentation finds the first tab in front of the first word of a line.
