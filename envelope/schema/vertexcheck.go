@@ -264,19 +264,24 @@ func (v *Vertex) checkForwards(p *vertexChecker) {
 	}
 }
 
-// checkHostnames faults two IDs with one hostname: a target is found by it
-// (VTX-2).
+// checkHostnames faults two IDs with one hostname, at the first place of the
+// second: a target is found by its hostname (VTX-2).
 func (p *vertexChecker) checkHostnames() {
 	owners := make(map[string]spiffeid.ID)
+	checked := make(map[spiffeid.ID]bool)
 	for _, n := range p.named {
+		if checked[n.id] {
+			continue
+		}
+		checked[n.id] = true
 		host, err := Hostname(n.id)
 		if err != nil {
 			p.fault(BadHostname, n.path, "%v", err)
 			continue
 		}
-		owner, taken := owners[host]
-		if taken && owner != n.id {
+		if owner, taken := owners[host]; taken {
 			p.fault(HostnameClash, n.path, "%s and %s have the same hostname, %s", n.id, owner, host)
+			continue
 		}
 		owners[host] = n.id
 	}
