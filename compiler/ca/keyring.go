@@ -156,7 +156,7 @@ func (k Keyring) find(name KeyName) (string, error) {
 			return "", err
 		}
 	}
-	return "", &Refusal{ReasonKeyAbsent, fmt.Errorf("no %s%s or %s in %s", name, encryptedSuffix, plainSuffix, k.Dir)}
+	return "", &Refusal{ReasonKeyAbsent, fmt.Errorf("no %[1]s%[2]s or %[1]s%[3]s in %[4]s", name, encryptedSuffix, plainSuffix, k.Dir)}
 }
 
 func (k Keyring) path(file string) string { return filepath.Join(k.Dir, filepath.FromSlash(file)) }

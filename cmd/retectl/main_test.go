@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"retectl": func() { os.Exit(retectl()) },
+	})
+}
+
+// TestScripts runs each command as its users do, and pins what they see.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("RETECTL_HOME", env.WorkDir+"/keys")
+			env.Setenv("FLOR_STATE_HOME", env.WorkDir+"/state")
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"coordinator": startCoordinator,
+			"agent":       startAgent,
+			"mode":        checkMode,
+			"alter":       alterFile,
+		},
+	})
+}
