@@ -2,4 +2,54 @@
 // them by a policy, stops them with a grace, and finds what an earlier
 // supervisor left behind. It knows nothing of artifacts, retes or planes; the
 // flor agent is one caller, any other program may be the next (SUP-10).
+//
+// A [Supervisor] is given a list of [Spec] with [Supervisor.Apply], as often as
+// it changes, and runs it until the context of [Supervisor.Run] ends.
+// [Supervisor.Status] and [Supervisor.Watch] tell how each child is doing.
+//
+// # What a child gets
+//
+// Exactly the environment of its Spec (SUP-1); the null device as fd 0, its
+// log sink as fd 1 and fd 2, and no other descriptor, also none that the
+// supervisor itself inherited; a process group of its own (SUP-2).
+//
+// # How it ends and comes back
+//
+// SIGTERM asks the main process to drain; after the grace SIGKILL goes to the
+// whole group (SUP-4). Exit codes are judged by [Classify] (SUP-3), and what
+// comes next is decided by a pure state machine over events and times, with the
+// numbers of [Policy] (SUP-6); the scripts in testdata show it at work. A child
+// is started again only after the old process is reaped and its group has
+// ended. A crash-looping child that is tried again is starting and then up
+// like any other; its next crash makes it crash-looping at once. A stop that is
+// overtaken by a new wish to run is hurried, not undone. At the end all stop in
+// reverse order, each after the one before has ended, so what the first ones
+// carry can finish (SUP-8); those that leave the list earlier do so
+// independently of each other.
+//
+// # What is guaranteed about descendants
+//
+// When the main process ends, every process that is still in its group is
+// ended, while the group's number cannot belong to anybody else yet (SUP-5; on
+// darwin this holds as long as nothing else reaps the child). The end is waited
+// for, one second at most. A descendant that has left the group, by setsid or
+// setpgid, is not found: this package neither becomes a subreaper nor uses
+// cgroups.
+//
+// # The supervisor's own death
+//
+// With [Options].RunDir, each child is recorded in children.json with name,
+// pid, start time and boot id (SUP-2), and the next supervisor ends those
+// that still run before it starts anything (SUP-9, [EndSurvivors]). On Linux
+// they are held by pidfd before their start time is compared, so no signal
+// ever reaches a process that got a recycled pid; on darwin the start time is
+// compared right before each signal. Two things are not found: a child that was
+// spawned in the instant before the supervisor was killed and is not on
+// record yet, and the rest of a group whose leader ended in the meantime,
+// because then nothing proves whose group it is.
+//
+// # Time
+//
+// Everything is measured by the monotonic clock; wall-clock times are only
+// shown.
 package supervise

@@ -169,6 +169,12 @@ func (c *Context) Decode(payload any) error {
 	if err != nil {
 		return err
 	}
+	return DecodePayload(a, payload)
+}
+
+// DecodePayload reads the payload of an artifact into the value that payload
+// points to, as [Context.Decode] does.
+func DecodePayload(a envelope.Artifact, payload any) error {
 	if err := json.Unmarshal(a.Payload(), payload, json.RejectUnknownMembers(true)); err != nil {
 		return Reject(refuse("FL2503", "bad-payload", "payload of %s: %w", a.Ref(), err))
 	}
