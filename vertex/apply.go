@@ -16,13 +16,9 @@ import (
 func (v *Vertex) Apply(payload *schema.Vertex) error {
 	v.applying.Lock()
 	defer v.applying.Unlock()
-	old := v.tables.Load()
-	t, err := readPayload(payload, v.keys.current.Load().bundle.TrustDomain())
+	t, err := v.swap(payload)
 	if err != nil {
 		return err
-	}
-	if !schema.Swappable(old.payload, payload) {
-		return ErrRestart
 	}
 	if err := v.keys.load(t.locals); err != nil {
 		return err
@@ -32,6 +28,24 @@ func (v *Vertex) Apply(payload *schema.Vertex) error {
 	v.sweep()
 	v.log.Info("payload applied", "links", len(t.peers), "ingress", len(t.ingress), "egress", len(t.egress), "revoked", len(t.revoked))
 	return nil
+}
+
+// CanApply tells what [Vertex.Apply] would answer, and changes nothing.
+func (v *Vertex) CanApply(payload *schema.Vertex) error {
+	_, err := v.swap(payload)
+	return err
+}
+
+// swap makes the tables of a payload that this vertex can take over.
+func (v *Vertex) swap(payload *schema.Vertex) (*tables, error) {
+	t, err := readPayload(payload, v.keys.current.Load().bundle.TrustDomain())
+	if err != nil {
+		return nil, err
+	}
+	if !schema.Swappable(v.tables.Load().payload, payload) {
+		return nil, ErrRestart
+	}
+	return t, nil
 }
 
 // Reload reads identities again at once, as happens every 30 s anyway (VTX-12).

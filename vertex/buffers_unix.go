@@ -1,0 +1,26 @@
+//go:build unix
+
+package vertex
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// wantedBuffer is what quic-go asks the kernel for, in bytes, each way.
+const wantedBuffer = 7 << 20
+
+// buffers tells how large the kernel made the socket's buffers, in bytes; zero
+// stands for unknown (VTX-9).
+func buffers(udp *net.UDPConn) (receive, send int) {
+	raw, err := udp.SyscallConn()
+	if err != nil {
+		return 0, 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		receive, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
+		send, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF)
+	})
+	return receive, send
+}
