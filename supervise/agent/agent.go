@@ -170,11 +170,11 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 		recovered: loaded.Recovered, trustLost: loaded.TrustLost,
 	})
 	a.counters = newCounters()
-	a.sup = supervise.New(supervise.Options{RunDir: root, Log: a.log, OnRestart: a.counters.restarted})
+	a.sup = supervise.New(supervise.Options{RunDir: root, Log: a.component("supervise"), OnRestart: a.counters.restarted})
 	vault := &vault{scope: a.scope}
-	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.log, within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
+	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
-	a.server = control.NewServer(a.newBackend(anchor.TrustDomain.Name()), a.log)
+	a.server = control.NewServer(a.newBackend(anchor.TrustDomain.Name()), a.component("control"))
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (a *Agent) newHost(root string) *host {
 }
 
 func (a *Agent) newSyncer(vault *vault) *syncer {
-	report := &reporter{board: a.board, log: a.log, counters: a.counters}
+	report := &reporter{board: a.board, log: a.component("sync"), counters: a.counters}
 	s := &syncer{board: a.board, queue: newQueue(), report: report.report}
 	s.admit = &admitter{host: a.host, board: a.board, vault: vault, sup: a.sup, within: a.opts.ConfirmWithin, activating: s.fetch.close, activated: a.attendant.stir}
 	if f := a.board.read(); f.trustLost {
@@ -204,6 +204,11 @@ func (a *Agent) newBackend(trustDomain string) *backend {
 		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink,
 		trust: trustDomain, build: a.opts.Build, since: time.Now(),
 	}
+}
+
+// component is the logger of one part of the agent (OBS-2).
+func (a *Agent) component(name string) *slog.Logger {
+	return a.log.With(program.ComponentKey, name)
 }
 
 func (a *Agent) logStart(root string, loaded *store.Loaded) {

@@ -100,7 +100,14 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// lastLine is the last line written, without the time that stands before a log
+// record.
 func (t *tail) lastLine() string {
-	lines := strings.Split(string(bytes.TrimSpace(t.text)), "\n")
-	return strings.ToValidUTF8(lines[len(lines)-1], "?")
+	lines := strings.Split(strings.ToValidUTF8(string(bytes.TrimSpace(t.text)), "?"), "\n")
+	line := lines[len(lines)-1]
+	stamp, words, _ := strings.Cut(line, " ")
+	if _, err := time.Parse(time.RFC3339, stamp); err == nil {
+		return words
+	}
+	return line
 }

@@ -64,6 +64,6 @@ func (s *logSink) logger(levels string) (*slog.Logger, func() error, error) {
 		shut = out.Close
 	}
 	return program.NewLogger(program.LogOptions{
-		Sink: s.class, Out: out, Workload: "agent", Component: "agent", Levels: parsed,
+		Sink: s.class, Out: out, Workload: "agent", Component: "run", Levels: parsed,
 	}), shut, nil
 }
