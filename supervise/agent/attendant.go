@@ -129,7 +129,7 @@ func (a *attendant) obstacles(f facts, ready map[string]*program.Readiness) []st
 	if f.activated != f.gen.version {
 		return []string{"the supervisor has not been given it yet"}
 	}
-	return unconfirmed(lives(f.gen, a.sup.Status(), ready), f.gen.inbound())
+	return unconfirmed(lives(f.gen, a.sup.Status(), ready), f.gen.syncNeeds())
 }
 
 // lateness gives the obstacles once a request would have been told "failed".

@@ -1,8 +1,8 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,20 +28,34 @@ type liveness struct {
 }
 
 // unconfirmed names what keeps the active set from being confirmed, one line
-// per workload; it is empty when the mark may move (AGT-4.6). inbound is the
-// address that sync dials: a workload that waits for another port is a health
-// problem and not a failed set.
-func unconfirmed(workloads []liveness, inbound string) []string {
+// per workload; it is empty when the mark may move (AGT-4.6). A workload that
+// waits for what sync needs is in the way; one that waits for another port is a
+// health problem and not a failed set.
+func unconfirmed(workloads []liveness, sync syncNeeds) []string {
 	var causes []string
 	for _, w := range workloads {
-		if cause := w.obstacle(inbound); cause != "" {
+		if cause := w.obstacle(sync); cause != "" {
 			causes = append(causes, w.name+": "+cause)
 		}
 	}
 	return causes
 }
 
-func (w liveness) obstacle(inbound string) string {
+// syncNeeds is what sync dials, and as whom.
+type syncNeeds struct{ addr, principal string }
+
+// missing is the entry of a list of what is waited for that stops sync: the
+// port, or the principal's identity, without which there is no port.
+func (n syncNeeds) missing(waiting []string) string {
+	for _, entry := range waiting {
+		if entry == n.addr || entry == "identity "+n.principal {
+			return entry
+		}
+	}
+	return ""
+}
+
+func (w liveness) obstacle(sync syncNeeds) string {
 	switch {
 	case w.state == "":
 		return "has not been started yet"
@@ -51,21 +65,16 @@ func (w liveness) obstacle(inbound string) string {
 		return fmt.Sprintf("still runs on v%d", w.runs)
 	case w.ready == nil:
 		return ""
-	case names(w.ready.Waiting, inbound):
-		return fmt.Sprintf("waits for %s, which sync dials", inbound)
 	case !w.ready.Ready:
-		return "is not ready, waits for " + strings.Join(w.ready.Waiting, ", ")
+		return "is not ready, waits for " + orNothing(strings.Join(w.ready.Waiting, ", "))
+	}
+	if entry := sync.missing(w.ready.Waiting); entry != "" {
+		return fmt.Sprintf("waits for %s, which sync needs", entry)
 	}
 	return ""
 }
 
-// names tells whether a list of what a workload listens on, or waits for, has
-// an entry for an address. Entries may carry words around the address.
-func names(entries []string, addr string) bool {
-	return slices.ContainsFunc(entries, func(entry string) bool {
-		return slices.Contains(strings.Fields(entry), addr)
-	})
-}
+func orNothing(list string) string { return cmp.Or(list, "nothing it names") }
 
 func withReason(state supervise.State, reason string) string {
 	if reason == "" {

@@ -12,7 +12,7 @@ import (
 // AGT-4.6: every workload up, its transport there, and the inbound of sync.
 func TestConfirmation(t *testing.T) {
 	t.Parallel()
-	const inbound = "127.0.0.1:1080"
+	sync := syncNeeds{addr: "127.0.0.1:1080", principal: "spiffe://demo/node/alpha"}
 	tests := []struct {
 		name      string
 		workloads []liveness
@@ -28,14 +28,16 @@ func TestConfirmation(t *testing.T) {
 		{"one that nothing changed for runs on an older set", []liveness{{name: "a", state: supervise.Up, runs: 4, needs: 4}}, nil},
 		{"no transport does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Waiting: []string{"udp 127.0.0.1:4433"}}}},
 			[]string{"a: is not ready, waits for udp 127.0.0.1:4433"}},
-		{"the busy inbound of sync does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{"socks5 " + inbound}}}},
-			[]string{"a: waits for 127.0.0.1:1080, which sync dials"}},
-		{"somebody else's busy port confirms", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{"socks5 127.0.0.1:10801"}}}}, nil},
+		{"the busy inbound of sync does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{sync.addr}}}},
+			[]string{"a: waits for 127.0.0.1:1080, which sync needs"}},
+		{"the missing identity of sync's principal does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{"identity " + sync.principal}}}},
+			[]string{"a: waits for identity spiffe://demo/node/alpha, which sync needs"}},
+		{"somebody else's busy port confirms", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:10801", "identity spiffe://demo/user/ann"}}}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, unconfirmed(tt.workloads, inbound)); diff != "" {
+			if diff := cmp.Diff(tt.want, unconfirmed(tt.workloads, sync)); diff != "" {
 				t.Error(diff)
 			}
 		})

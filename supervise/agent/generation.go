@@ -143,3 +143,8 @@ func loadedGeneration(loaded *store.Loaded) *generation {
 	}
 	return g
 }
+
+// syncNeeds is what has to be there for the next sync.
+func (g *generation) syncNeeds() syncNeeds {
+	return syncNeeds{addr: g.inbound(), principal: g.agent.Sync.Principal}
+}

@@ -80,7 +80,7 @@ func serveWorkload(ctx context.Context, c *program.Context) error {
 	c.OnReady(func() program.Readiness {
 		r := program.Readiness{Ready: b.Mode != "late" && !first}
 		if b.Waits != "" {
-			r.Waiting = []string{"socks5 " + b.Waits}
+			r.Waiting = []string{b.Waits}
 		}
 		return r
 	})
