@@ -14,9 +14,9 @@ import (
 	"github.com/florete/flor/store/durable"
 )
 
-// stagingWriters is how many nodes are staged at once: writing waits for the
-// disk more than for a processor.
-const stagingWriters = 16
+// treeWriters is how many nodes are written at once: writing waits for the disk
+// more than for a processor.
+const treeWriters = 16
 
 // journal is a compile that has been decided: what is staged belongs into the
 // tree. It is written once everything is staged, and that is the moment from
@@ -95,7 +95,7 @@ func stage(fsys durable.FS, sets map[string]setFiles) error {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(stagingWriters)
+	group.SetLimit(treeWriters)
 	for node, files := range sets {
 		if files != nil {
 			group.Go(func() error { return durable.StageDir(fsys, path.Join(stagingDir, node), files.tree()) })
@@ -188,10 +188,8 @@ func finish(fsys durable.FS, j journal) error {
 	if err := ensureDir(fsys, treeDir); err != nil {
 		return err
 	}
-	for _, node := range sortedKeys(j.Nodes) {
-		if err := j.Nodes[node].apply(fsys, node); err != nil {
-			return fmt.Errorf("move the set of node %s into the compiled tree: %w", node, err)
-		}
+	if err := j.apply(fsys); err != nil {
+		return err
 	}
 	if err := errors.Join(fsys.SyncDir(treeDir), fsys.SyncDir(florDir)); err != nil {
 		return err
@@ -200,6 +198,20 @@ func finish(fsys durable.FS, j journal) error {
 		return err
 	}
 	return clearJournal(fsys)
+}
+
+func (j journal) apply(fsys durable.FS) error {
+	var group errgroup.Group
+	group.SetLimit(treeWriters)
+	for node, entry := range j.Nodes {
+		group.Go(func() error {
+			if err := entry.apply(fsys, node); err != nil {
+				return fmt.Errorf("move the set of node %s into the compiled tree: %w", node, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 func (n journalNode) apply(fsys durable.FS, node string) error {
