@@ -10,6 +10,10 @@ import (
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 )
 
+// MaxFaults is how many faults of one payload are told at most, so that a
+// hostile payload does not grow into a huge error.
+const MaxFaults = 1000
+
 // Fault is one thing that is wrong with a payload.
 type Fault struct {
 	Reason  Reason
@@ -24,7 +28,8 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s %s: %s: %s", f.Code(), f.Reason, f.Path, f.Message)
 }
 
-// PayloadError lists every fault of a payload. It has at least one.
+// PayloadError lists every fault of a payload, up to [MaxFaults]. It has at
+// least one.
 type PayloadError struct {
 	Family string // agent or vertex
 	Faults []Fault
@@ -57,7 +62,9 @@ func (c *checker) result(family string) error {
 }
 
 func (c *checker) fault(reason Reason, path, format string, args ...any) {
-	c.faults = append(c.faults, Fault{reason, path, fmt.Sprintf(format, args...)})
+	if len(c.faults) < MaxFaults {
+		c.faults = append(c.faults, Fault{reason, path, fmt.Sprintf(format, args...)})
+	}
 }
 
 // version holds a payload's schema_version against the family's own ladder.

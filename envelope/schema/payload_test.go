@@ -115,3 +115,13 @@ func TestShapesThatAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultsAreBounded: a hostile payload does not grow into a huge error.
+func TestFaultsAreBounded(t *testing.T) {
+	t.Parallel()
+	a := &schema.Agent{Workloads: make([]schema.Workload, 10*schema.MaxFaults)}
+	var payload *schema.PayloadError
+	if !errors.As(a.Validate(), &payload) || len(payload.Faults) != schema.MaxFaults {
+		t.Errorf("%d faults", len(payload.Faults))
+	}
+}

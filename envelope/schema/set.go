@@ -65,7 +65,10 @@ func CheckSet(td spiffeid.TrustDomain, node string, members []envelope.Verified)
 	if err != nil {
 		return nil, incoherent(RootUnread, members[root].Core().Ref(), "%w", err)
 	}
-	return agent, checkSet(td, node, members, root, agent)
+	if err := checkSet(td, node, members, root, agent); err != nil {
+		return nil, err
+	}
+	return agent, nil
 }
 
 func cores(members []envelope.Verified) []envelope.Core {

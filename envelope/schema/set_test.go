@@ -140,8 +140,11 @@ func TestSetsThatAreNotCoherent(t *testing.T) {
 				}
 				members = append(members, m)
 			}
-			_, err = schema.CheckSet(ca.TrustDomain, "alpha", members)
+			agent, err := schema.CheckSet(ca.TrustDomain, "alpha", members)
 			wantReason(t, err, tc.want)
+			if (agent == nil) != (err != nil) {
+				t.Errorf("payload %v with error %v", agent, err)
+			}
 		})
 	}
 }
