@@ -115,7 +115,7 @@ var (
 var (
 	certUnreadable = registry.Error("FL0301", "cert-unreadable", "a certificate file cannot be read",
 		"It is not there yet, the path is wrong or leads out of the repository.",
-		"Correct the path, or make the certificates with `retectl ca init`.")
+		"Correct the path, or make it: `retectl ca init` for the root, `retectl ca issue --kind management-plane` for a signer.")
 	certMalformed = registry.Error("FL0302", "cert-malformed", "a certificate file holds no certificate",
 		"The file is a key, a request, holds several certificates, or is damaged.",
 		"Put exactly one PEM block CERTIFICATE into it.")

@@ -41,7 +41,7 @@ func (v *validator) certificates(r *facade.Rete) {
 }
 
 func (v *validator) root(path facade.Text) *x509.Certificate {
-	ca := v.readCert(path)
+	ca := v.readCert(path, "make it with `retectl ca init`, or correct the path")
 	if ca == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (v *validator) signer(s *facade.Signer) {
 		}
 		return
 	}
-	cert := v.readCert(s.Cert)
+	cert := v.readCert(s.Cert, "list it after `retectl ca issue --kind management-plane --name "+s.Name.V+"` has made it, or correct the path")
 	if cert == nil {
 		return
 	}
@@ -152,11 +152,12 @@ func (v *validator) addSigner(s *Signer) {
 	v.view.Signers = append(v.view.Signers, s)
 }
 
-// readCert reads the one certificate of a file.
-func (v *validator) readCert(path facade.Text) *x509.Certificate {
+// readCert reads the one certificate of a file. The hint tells how to make one
+// that is not there.
+func (v *validator) readCert(path facade.Text, hint string) *x509.Certificate {
 	text, err := v.opts.ReadFile(path.V)
 	if err != nil {
-		v.found.Add(unreadableCert(path, err))
+		v.found.Add(unreadableCert(path, err, hint))
 		return nil
 	}
 	cert, err := parseCert(text)
@@ -167,9 +168,9 @@ func (v *validator) readCert(path facade.Text) *x509.Certificate {
 	return cert
 }
 
-func unreadableCert(path facade.Text, err error) diag.Diagnostic {
+func unreadableCert(path facade.Text, err error, hint string) diag.Diagnostic {
 	if errors.Is(err, fs.ErrNotExist) {
-		return certUnreadable.At(path.At, "the certificate %s does not exist", path.V).Suggest("make it with `retectl ca init`, or correct the path")
+		return certUnreadable.At(path.At, "the certificate %s does not exist", path.V).Suggest("%s", hint)
 	}
 	return certUnreadable.At(path.At, "the certificate %s cannot be read: %v", path.V, err)
 }

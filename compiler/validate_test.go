@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/florete/flor/compiler"
@@ -211,3 +212,30 @@ func TestEveryCodeHasAnExampleThatYieldsExactlyIt(t *testing.T) {
 // TestRules runs the archives of testdata/rules: for each rule what passes and
 // what fails, and that nothing is an echo.
 func TestRules(t *testing.T) { diagtest.Run(t, "testdata/rules", checkCase) }
+
+// TestTheExampleIsCompleteButForItsCertificates keeps examples/my-rete in
+// step: an operator adds certificates and nothing else.
+func TestTheExampleIsCompleteButForItsCertificates(t *testing.T) {
+	t.Parallel()
+	const example = "../examples/my-rete"
+	view, found, texts := validateDir(example)
+	if view == nil || len(found) > 0 {
+		diag.Render(os.Stderr, found, texts, false)
+		t.Error("the example has faults although its certificates are there")
+	}
+	src, _ := facade.Load(facade.Options{Root: example})
+	_, found = compiler.Validate(src, compiler.ValidateOptions{Now: now, ReadFile: func(name string) ([]byte, error) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}})
+	var missing []string
+	for _, d := range found {
+		missing = append(missing, d.Code+" "+d.Message)
+	}
+	want := []string{
+		"FL0301 the certificate certs/ca.crt does not exist",
+		"FL0301 the certificate certs/management-planes/primary.crt does not exist",
+	}
+	if diff := cmp.Diff(want, missing); diff != "" {
+		t.Errorf("without certificates (-want +got):\n%s", diff)
+	}
+}
