@@ -83,9 +83,10 @@ func (r *Relay) hold(ctx context.Context, f fetch) *answer {
 	}
 }
 
-// isNews tells whether a held answer is given now: a set always, an absence only
-// to whom was told before that his version is current.
+// isNews tells whether a held answer is given now: a set always, and whatever
+// else is another answer than the one that was held back. So a node that holds
+// what the first publish brings learns it then, and does not report "nothing is
+// published" until its wait is over.
 func isNews(first, now *answer) bool {
-	return now.status == http.StatusOK ||
-		first.status == http.StatusNotModified && now.status == http.StatusNotFound
+	return now.status == http.StatusOK || now.status != first.status
 }

@@ -56,18 +56,19 @@ func TestHeldAnswers(t *testing.T) {
 		status         int
 		after          time.Duration // 0: as soon as during is published
 	}{
-		"a newer version is served at once":              {sets{a(1), b(1)}, sets{a(2), b(1)}, "alpha?have=1&wait=30", 200, 0},
-		"a node that leaves the tree is told at once":    {sets{a(1), b(1)}, sets{b(1)}, "alpha?have=1&wait=30", 404, 0},
-		"a node that appears is served at once":          {sets{b(1)}, sets{a(1), b(1)}, "alpha?wait=30", 200, 0},
-		"the first publish is served at once":            {nil, sets{a(1)}, "alpha?wait=30", 200, 0},
-		"nothing new is told when the time is over":      {sets{a(1)}, nil, "alpha?have=1&wait=30", 304, 30 * time.Second},
-		"the time is cut to a minute":                    {sets{a(1)}, nil, "alpha?have=1&wait=4294967296", 304, time.Minute},
-		"an unknown node is told when the time is over":  {sets{a(1)}, nil, "beta?wait=7", 404, 7 * time.Second},
-		"nothing published is told in the end":           {nil, nil, "beta?wait=7", 503, 7 * time.Second},
-		"another node's news are no news":                {sets{a(1), b(1)}, sets{a(1), b(2)}, "alpha?have=1&wait=30", 304, 30 * time.Second},
-		"the first publish without the node is no news":  {nil, sets{b(1)}, "alpha?wait=30", 404, 30 * time.Second},
-		"a version that is caught up with is not served": {nil, sets{a(1)}, "alpha?have=1&wait=30", 304, 30 * time.Second},
-		"the same tree again is no news":                 {sets{a(1)}, sets{a(1)}, "alpha?have=1&wait=30", 304, 30 * time.Second},
+		"a newer version is served at once":                 {sets{a(1), b(1)}, sets{a(2), b(1)}, "alpha?have=1&wait=30", 200, 0},
+		"a node that leaves the tree is told at once":       {sets{a(1), b(1)}, sets{b(1)}, "alpha?have=1&wait=30", 404, 0},
+		"a node that appears is served at once":             {sets{b(1)}, sets{a(1), b(1)}, "alpha?wait=30", 200, 0},
+		"the first publish is served at once":               {nil, sets{a(1)}, "alpha?wait=30", 200, 0},
+		"nothing new is told when the time is over":         {sets{a(1)}, nil, "alpha?have=1&wait=30", 304, 30 * time.Second},
+		"the time is cut to a minute":                       {sets{a(1)}, nil, "alpha?have=1&wait=4294967296", 304, time.Minute},
+		"an unknown node is told when the time is over":     {sets{a(1)}, nil, "beta?wait=7", 404, 7 * time.Second},
+		"nothing published is told in the end":              {nil, nil, "beta?wait=7", 503, 7 * time.Second},
+		"another node's news are no news":                   {sets{a(1), b(1)}, sets{a(1), b(2)}, "alpha?have=1&wait=30", 304, 30 * time.Second},
+		"the first publish without the node is no news":     {nil, sets{b(1)}, "alpha?wait=30", 404, 30 * time.Second},
+		"the first publish of what is held is told at once": {nil, sets{a(1)}, "alpha?have=1&wait=30", 304, 0},
+		"a node that appears with what it holds is told":    {sets{b(1)}, sets{a(1), b(1)}, "alpha?have=1&wait=30", 304, 0},
+		"the same tree again is no news":                    {sets{a(1)}, sets{a(1)}, "alpha?have=1&wait=30", 304, 30 * time.Second},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
