@@ -13,7 +13,9 @@ const (
 	// heldAtLeast tells an answer that was held from one that came at once: a
 	// relay that drains answers watches immediately and must not be asked again
 	// immediately.
-	heldAtLeast = time.Second
+	heldAtLeast = 500 * time.Millisecond
+	// shortWatch is the first watch after an answer that is a problem.
+	shortWatch = time.Second
 	// jitterShare is the largest part by which a delay is varied, up or down.
 	jitterShare = 0.1
 )
@@ -24,8 +26,9 @@ type answer struct {
 	// a refused set, digest then being the refused document's.
 	bad    bool
 	digest string
-	// empty is an answer without a set: 304, 404, 503.
-	empty bool
+	// empty is an answer without a set: 304, 404, 503. wanting is one of the
+	// last two.
+	empty, wanting bool
 	// watches says that the coordinator knows how to hold an answer; watched,
 	// that it was asked to; took, how long it did.
 	watches, watched bool
@@ -36,17 +39,18 @@ type answer struct {
 // It is a function of values: the random source and the interval come in.
 // The zero value is ready for use.
 type pacer struct {
-	retry   time.Duration
-	digest  string
-	watches bool
+	retry  time.Duration
+	digest string
+	// hold is how long the next fetch may be held; wanting is that of the last
+	// answer.
+	hold    time.Duration
+	wanting bool
 }
 
 // after takes the answer of a fetch and gives the time to the next one.
 // jitter is a number in [0,1).
 func (p *pacer) after(a answer, interval time.Duration, jitter float64) time.Duration {
-	if !a.bad {
-		p.watches = a.watches
-	}
+	p.hold, p.wanting = p.nextHold(a), a.wanting && !a.bad
 	switch {
 	case a.bad && a.digest != "" && a.digest == p.digest:
 		return vary(interval, jitter)
@@ -55,19 +59,30 @@ func (p *pacer) after(a answer, interval time.Duration, jitter float64) time.Dur
 		return vary(p.backoff(interval), jitter)
 	}
 	p.retry, p.digest = 0, ""
-	if p.watches {
+	if p.hold > 0 {
 		return 0
 	}
 	return vary(interval, jitter)
 }
 
-// wait is how long the next fetch, if nobody asks for it, may be held.
-func (p *pacer) wait() time.Duration {
-	if p.watches {
-		return watchFor
+// nextHold is how long the fetch after this answer may be held. After a fault it
+// is not, so that status tells as soon as the trouble is over. While the
+// coordinator lacks what we want, watches begin short and grow: a publish that
+// brings just the version we have ends none of them.
+func (p *pacer) nextHold(a answer) time.Duration {
+	switch {
+	case a.bad || !a.watches:
+		return 0
+	case a.wanting && p.wanting:
+		return min(2*p.hold, watchFor)
+	case a.wanting:
+		return shortWatch
 	}
-	return 0
+	return watchFor
 }
+
+// wait is how long the next fetch, if nobody asks for it, may be held.
+func (p *pacer) wait() time.Duration { return p.hold }
 
 // worthAsking tells an empty answer after which the next fetch follows the
 // ordinary pace from one that came too soon.

@@ -43,9 +43,17 @@ func TestFetchPace(t *testing.T) {
 			{fault, 4000 * ms, 0}, {fault, interval, 0}, {fault, interval, 0},
 			{answer{}, interval, 0}, {fault, 250 * ms, 0},
 		}},
-		{"a fault does not forget that watching is known", []turn{
+		{"after a fault the first answer is not waited for", []turn{
 			{answer{empty: true, watches: true}, 0, watchFor},
-			{fault, 250 * ms, watchFor},
+			{fault, 250 * ms, 0},
+			{answer{empty: true, watches: true}, 0, watchFor},
+		}},
+		{"while the coordinator has nothing for us watches begin short and grow", []turn{
+			{answer{empty: true, wanting: true, watches: true}, 0, time.Second},
+			{answer{empty: true, wanting: true, watches: true, watched: true, took: time.Second}, 0, 2 * time.Second},
+			{answer{empty: true, wanting: true, watches: true, watched: true, took: 2 * time.Second}, 0, 4 * time.Second},
+			{answer{empty: true, watches: true, watched: true, took: 4 * time.Second}, 0, watchFor},
+			{answer{empty: true, wanting: true, watches: true, watched: true, took: time.Second}, 0, time.Second},
 		}},
 		{"a set refused twice waits the whole interval", []turn{
 			{answer{bad: true, digest: "x"}, 250 * ms, 0},

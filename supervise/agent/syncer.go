@@ -132,6 +132,7 @@ func (s *syncer) judge(ctx context.Context, r *request, o outcome, reply client.
 		// again at once.
 		a.empty, a.watched, a.took = true, true, 0
 	}
+	a.wanting = reply.Status == client.UnknownNode || reply.Status == client.NotPublished
 	a.bad, a.digest = o.digest != "", o.digest
 	s.pause(a)
 	return o
@@ -261,7 +262,7 @@ func (s *syncer) watched(before facts, reply client.Reply, err error, took time.
 		return &request{trigger: byWatch, reply: &reply, done: make(chan struct{})}
 	default:
 		s.contact(true)
-		s.pause(answer{empty: true, watches: reply.Waits, watched: true, took: took})
+		s.pause(answer{empty: true, wanting: reply.Status != client.NotModified, watches: reply.Waits, watched: true, took: took})
 		o = emptyOutcome(o, reply.Status)
 	}
 	if o.Result != control.Unchanged || before.trouble != "" {
