@@ -19,7 +19,7 @@ var errPortLost = errors.New("a port was taken by somebody else")
 
 // Bounds on waiting: for a state of a node, and for an agent to stop.
 const (
-	stateTimeout = 30 * time.Second
+	stateTimeout = 20 * time.Second
 	stopTimeout  = 20 * time.Second
 )
 
@@ -103,18 +103,24 @@ func (n *node) await(ctx context.Context, what string, fits func(control.StatusD
 			if last = status; fits(status) {
 				return status, nil
 			}
-			if busy := waitingPorts(status); len(busy) > 0 {
-				return status, fmt.Errorf("%w: %s on %s", errPortLost, strings.Join(busy, ", "), n.name)
-			}
 		}
 		select {
 		case <-ctx.Done():
-			return last, fmt.Errorf("%s is not %s after %v: %w; its status says %q", n.name, what, stateTimeout, ctx.Err(), last.Health)
+			return last, n.overdue(ctx, what, last)
 		case <-n.ended:
 			return last, fmt.Errorf("the agent of %s ended with exit code %d while it was to become %s", n.name, n.agent.ProcessState.ExitCode(), what)
 		case <-retry.C:
 		}
 	}
+}
+
+// overdue says why a state did not come: a port that somebody else took, or
+// what the agent itself reports.
+func (n *node) overdue(ctx context.Context, what string, last control.StatusDoc) error {
+	if busy := waitingPorts(last); len(busy) > 0 {
+		return fmt.Errorf("%w: %s on %s", errPortLost, strings.Join(busy, ", "), n.name)
+	}
+	return fmt.Errorf("%s is not %s: %w; its status says %q", n.name, what, ctx.Err(), last.Health)
 }
 
 // waitingPorts lists the addresses that a vertex could not open.
