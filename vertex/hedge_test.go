@@ -65,15 +65,16 @@ func TestHedgeTakesWhicheverAnswersFirst(t *testing.T) {
 func TestHedgeLooksAgainBeforeItDials(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		heard := time.Now()
-		time.AfterFunc(2*time.Second, func() { heard = time.Now() })
-		suspectIn := func() time.Duration { return time.Until(heard.Add(3 * time.Second)) }
+		begun := time.Now()
+		suspectIn := func() time.Duration {
+			heard := begun.Add(min(time.Since(begun), 2*time.Second).Truncate(2 * time.Second))
+			return time.Until(heard.Add(3 * time.Second))
+		}
 		dialled := time.Time{}
 		fresh := func(context.Context) (*streamLeg, error) {
 			dialled = time.Now()
 			return &streamLeg{}, nil
 		}
-		begun := time.Now()
 		if _, err := newHedge(suspectIn, attempt(time.Hour, nil, nil), fresh).race(t.Context(), func(f func()) { go f() }); err != nil {
 			t.Fatal(err)
 		}
