@@ -186,7 +186,8 @@ type Result = wire.Outcome
 type Conflict = wire.Conflict
 
 // Publish offers the tree in doc, size bytes long or -1 when that is not known.
-// Publishing the same tree twice is harmless. The error is *Malformed,
+// Publishing the same tree twice is harmless. A doc that is an io.Closer is closed
+// when the call is cut short; another one must not block for ever. The error is *Malformed,
 // *VersionConflict, *TooLarge, *NotStored, *OutcomeUnknown, *Unavailable,
 // *Unexpected, *ProxyRefused, *Unreachable, or the context's own.
 func (c *Client) Publish(ctx context.Context, doc io.Reader, size int64) (Result, error) {
@@ -195,6 +196,10 @@ func (c *Client) Publish(ctx context.Context, doc io.Reader, size int64) (Result
 	}
 	ctx, dog := watch(ctx, c.opts.Stall, "sending the tree")
 	defer dog.stop()
+	// net/http waits for a read of the body to return, whatever became of the call.
+	if source, ok := doc.(io.Closer); ok {
+		defer context.AfterFunc(ctx, func() { _ = source.Close() })()
+	}
 	req, err := c.publishRequest(ctx, dog.upload(doc, c.opts.Stall, c.opts.Verdict), size)
 	if err != nil {
 		return Result{}, err

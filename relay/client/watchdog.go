@@ -42,11 +42,11 @@ func (d *watchdog) bite() {
 }
 
 // grant gives the call this much time from now.
-func (d *watchdog) grant(time time.Duration, while string) {
+func (d *watchdog) grant(patience time.Duration, while string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last = stall{while: while, after: time}
-	d.timer.Reset(time)
+	d.last = stall{while: while, after: patience}
+	d.timer.Reset(patience)
 }
 
 func (d *watchdog) stop() {
