@@ -235,8 +235,10 @@ func (v *Vertex) dial(p pair) (*session, error) {
 	if err != nil {
 		reason := quicReason(err)
 		v.meter.handshakeFailed(reason)
+		v.edges.failed(p.target, addr, reason, err)
 		return nil, &Error{Reason: reason, Err: err}
 	}
+	v.edges.answered(p.target)
 	return v.startDialled(conn, dialledBound(p, addr, from, conn))
 }
 

@@ -21,8 +21,19 @@ type pool struct {
 
 // dialCall is a dial that several requests wait for.
 type dialCall struct {
-	done chan struct{}
-	err  error
+	done    chan struct{}
+	session *session
+	err     error
+}
+
+// result is the error of a dial that is done: that of the handshake, or that
+// with which the peer closed the connection right after it, as it does to an
+// initiator that it does not allow.
+func (c *dialCall) result() error {
+	if c.err == nil && c.session.closed() {
+		return context.Cause(c.session.conn.Context())
+	}
+	return c.err
 }
 
 // pick reserves a stream on the newest connection with room that was made
@@ -36,7 +47,7 @@ func (p *pool) pick(notBefore time.Time) *session {
 func (p *pool) pickLocked(notBefore time.Time) *session {
 	for i := len(p.sessions) - 1; i >= 0; i-- {
 		s := p.sessions[i]
-		if !s.born.Before(notBefore) && !s.closed() && s.reserve(p.perConn) {
+		if !s.born.Before(notBefore) && s.usable() && s.reserve(p.perConn) {
 			return s
 		}
 	}
@@ -56,8 +67,8 @@ func (p *pool) acquire(ctx context.Context, notBefore time.Time) (*session, erro
 		case <-ctx.Done():
 			return nil, &Error{Reason: NoAnswer, Err: ctx.Err()}
 		}
-		if call.err != nil {
-			return nil, call.err
+		if err := call.result(); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -82,13 +93,13 @@ func (p *pool) start() {
 	call := &dialCall{done: make(chan struct{})}
 	p.dialling = call
 	p.run(func() {
-		s, err := p.dial()
+		call.session, call.err = p.dial()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if err == nil {
-			p.sessions = append(p.sessions, s)
+		if call.err == nil && call.session.usable() {
+			p.sessions = append(p.sessions, call.session)
 		}
-		call.err, p.dialling = err, nil
+		p.dialling = nil
 		close(call.done)
 	})
 }

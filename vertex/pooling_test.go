@@ -192,10 +192,11 @@ func TestRequestOnASilentConnectionIsAnsweredOnAFreshOne(t *testing.T) {
 	}
 }
 
-// VTX-10
+// VTX-10, OBS-4
 func TestDeadPeerIsAnsweredWithinTenSeconds(t *testing.T) {
 	t.Parallel()
-	d := newDuo(t, backend(t, echo))
+	log := newLogBook()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.nearOpts.Log = log.logger() })
 	d.far.kill()
 	begun := time.Now()
 	if got := replyTo(t, d.nearPlan.ports[d.alice], host(t, d.web)); got != 4 {
@@ -203,5 +204,10 @@ func TestDeadPeerIsAnsweredWithinTenSeconds(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 11*time.Second {
 		t.Errorf("took %v, want at most 10 s", took)
+	}
+	d.far = raise(t, d.farPlan.payload(t), d.farIDs, Options{})
+	d.dial(t)
+	if down, up := log.count("peer unreachable"), log.count("peer reachable again"); down != 1 || up != 1 {
+		t.Errorf("logged %d times unreachable and %d times reachable, want 1 and 1", down, up)
 	}
 }

@@ -67,6 +67,9 @@ func (s *session) outlast(r Reason) {
 // closed tells whether the connection has ended.
 func (s *session) closed() bool { return s.conn.Context().Err() != nil }
 
+// usable tells whether new streams may go to the connection.
+func (s *session) usable() bool { return !s.closed() && !s.retired.Load() }
+
 // reserve takes a place for one more stream, if there is one.
 func (s *session) reserve(limit int) bool {
 	s.mu.Lock()

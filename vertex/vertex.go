@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ type Vertex struct {
 	endpoint  *endpointSlot
 	inbounds  *inbounds
 	live      *registry
+	edges     *edges
 	streams   *quota
 	listeners sync.Map // spiffeid.ID to *Listener
 
@@ -132,7 +134,7 @@ func assemble(opts Options, t *tables, keys *keyring) *Vertex {
 	v := &Vertex{
 		opts: opts, log: opts.Log, now: opts.Now, limits: opts.Limits,
 		meter: newMeter(), keys: keys, faults: map[spiffeid.ID]bool{},
-		endpoint: newEndpointSlot(), live: newRegistry(), pools: map[pair]*pool{},
+		endpoint: newEndpointSlot(), live: newRegistry(), edges: newEdges(opts.Log), pools: map[pair]*pool{},
 		streams: newQuota(opts.Limits.StreamsPerInitiator),
 	}
 	v.life, v.endLife = context.WithCancel(context.Background())
@@ -341,7 +343,7 @@ func (v *Vertex) Ready() Readiness {
 	if e := v.endpoint.get(); e != nil {
 		listening = append(listening, "udp "+e.udp.LocalAddr().String())
 	} else {
-		waiting = append(waiting, "udp "+v.tables.Load().listen())
+		waiting = append(waiting, "udp "+cmp.Or(v.tables.Load().listen(), "any port"))
 	}
 	for id := range v.keys.current.Load().faults {
 		waiting = append(waiting, "identity "+id.String())
