@@ -194,8 +194,27 @@ func TestRowsAllowExactlyWhatRolesSay(t *testing.T) {
 		}
 		for _, n := range nodes {
 			m.checkLinks(t, n)
+			checkEgress(t, n, in)
 		}
 	})
+}
+
+// checkEgress: whoever lives here and may reach something finds the way out, and
+// lists are sorted, so that one network has one text.
+func checkEgress(t *rapid.T, n NodePayloads, in map[string]bool) {
+	out := pairsOf([]NodePayloads{n}, egress)
+	for pair := range in {
+		initiator, _, _ := strings.Cut(pair, " ")
+		lives := slices.ContainsFunc(n.Vertex.Workloads, func(w schema.VertexWorkload) bool { return w.SPIFFEID == initiator })
+		if lives && !out[pair] {
+			t.Fatalf("node %s has no way out for %s", n.Node, pair)
+		}
+	}
+	for _, row := range slices.Concat(n.Vertex.Egress, n.Vertex.Ingress) {
+		if !slices.IsSorted(row.Allow) {
+			t.Fatalf("node %s: the allow list of %s is not sorted: %v", n.Node, row.Target, row.Allow)
+		}
+	}
 }
 
 // checkLinks: links and egress name the same targets, each at its node, and all
