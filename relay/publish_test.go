@@ -207,6 +207,9 @@ func TestRequestsAreCounted(t *testing.T) {
 	h.get(t.Context(), "/artifact/mgmt/alpha?have=1")
 	h.get(t.Context(), "/artifact/mgmt/alpha?have=1")
 	want := `
+# HELP flor_coordinator_held_answers Requests that are being held until there is something new.
+# TYPE flor_coordinator_held_answers gauge
+flor_coordinator_held_answers 0
 # HELP flor_coordinator_requests_total Requests answered, by operation and result.
 # TYPE flor_coordinator_requests_total counter
 flor_coordinator_requests_total{operation="publish",result="accepted"} 1

@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Log gets publishes, refusals and damage; nil discards.
 	Log *slog.Logger
-	// Registerer gets flor_coordinator_requests_total (OBS-6); nil keeps it
-	// unregistered.
+	// Registerer gets flor_coordinator_requests_total (OBS-6) and
+	// flor_coordinator_held_answers; nil keeps them unregistered.
 	Registerer prometheus.Registerer
 }
 
@@ -59,10 +59,8 @@ func New(ctx context.Context, storage Storage, opts Options) (*Relay, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	if opts.Registerer != nil {
-		if err := opts.Registerer.Register(r.requests); err != nil {
-			return nil, fmt.Errorf("counters of the relay: %w", err)
-		}
+	if err := r.register(opts.Registerer); err != nil {
+		return nil, fmt.Errorf("counters of the relay: %w", err)
 	}
 	r.now.Store(&snapshot{})
 	if err := r.reload(ctx); err != nil {
@@ -77,6 +75,20 @@ func newRequests() *prometheus.CounterVec {
 		Name: "flor_coordinator_requests_total",
 		Help: "Requests answered, by operation and result.",
 	}, []string{"operation", "result"})
+}
+
+func (r *Relay) register(with prometheus.Registerer) error {
+	if with == nil {
+		return nil
+	}
+	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "flor_coordinator_held_answers",
+		Help: "Requests that are being held until there is something new.",
+	}, func() float64 { return float64(r.watches.count()) })
+	if err := with.Register(held); err != nil {
+		return err
+	}
+	return with.Register(r.requests)
 }
 
 // reload reads the storage and shows what it has. Whoever calls it has the turn,

@@ -12,6 +12,7 @@ import (
 type watches struct {
 	mu     sync.Mutex
 	byNode map[string]map[*watcher]struct{}
+	held   int
 }
 
 // watcher is one held request. Its channel has room for one wake-up, so that
@@ -29,6 +30,7 @@ func (ws *watches) add(node string) *watcher {
 		ws.byNode[node] = make(map[*watcher]struct{}, 1)
 	}
 	ws.byNode[node][w] = struct{}{}
+	ws.held++
 	return w
 }
 
@@ -36,9 +38,16 @@ func (ws *watches) remove(node string, w *watcher) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	delete(ws.byNode[node], w)
+	ws.held--
 	if len(ws.byNode[node]) == 0 {
 		delete(ws.byNode, node)
 	}
+}
+
+func (ws *watches) count() int {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.held
 }
 
 // wake tells everybody who waits for one of these nodes to look again.
