@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/envelope/envelopetest"
 )
 
 const (
@@ -134,6 +136,9 @@ func TestLoadAfterRecoveryAdmitsAgain(t *testing.T) {
 	if got := load(t, s).Active.Version; got != 1 {
 		t.Fatalf("version %d is active after the damage, want 1", got)
 	}
+	if st, err := s.ConfirmMark(1); err != nil || st.Mark != 2 {
+		t.Errorf("confirming the older set: mark %d, %v", st.Mark, err)
+	}
 	if st := network.admit(t, s, 2); st.Active != 2 || st.Mark != 2 {
 		t.Errorf("after admitting it again: active %d, mark %d", st.Active, st.Mark)
 	}
@@ -252,6 +257,48 @@ func TestLoadWithoutStateRefusesStrangers(t *testing.T) {
 	}
 	if got := load(t, open(t, stateDir)).Active.Version; got != 1 {
 		t.Errorf("version %d runs, want 1", got)
+	}
+}
+
+// TestLoadWithoutStateJudgesMembers: a member counts only where it belongs, and
+// by the root's signer (SET-6, ENV-18).
+func TestLoadWithoutStateJudgesMembers(t *testing.T) {
+	t.Parallel()
+	network := newRete()
+	second := network.ca.Signer("second")
+	payload := map[string]any{"schema_version": "1.0"}
+	agent := network.ca.AgentPayload(testNode, envelopetest.Block(network.signer, second), "edge", "web")
+	foreign := network.ca.AgentPayload(testNode, envelopetest.Block(network.signer), "edge", "web")
+	foreign.Sync.Coordinator = "spiffe://elsewhere/service/coordinator"
+	cases := map[string]struct {
+		root, web      []byte
+		wantVersion    uint64
+		wantUnverified []string
+	}{
+		"as it was":                {nil, nil, 2, nil},
+		"of another version":       {nil, network.signer.Sign(testNode, "web", 1, payload), 2, []string{"web"}},
+		"of another node":          {nil, network.signer.Sign("beta", "web", 2, payload), 2, []string{"web"}},
+		"of another name":          {nil, network.signer.Sign(testNode, "edge", 2, payload), 2, []string{"web"}},
+		"of another listed signer": {network.signer.Sign(testNode, "agent", 2, agent), second.Sign(testNode, "web", 2, payload), 2, []string{"web"}},
+		"a root of another domain": {network.signer.Sign(testNode, "agent", 2, foreign), nil, 1, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stateDir, root := network.twoSets(t)
+			remove(t, root, statePath)
+			if c.root != nil {
+				overwrite(t, root, setsPath+"/v2/agent.json", string(c.root))
+			}
+			if c.web != nil {
+				overwrite(t, root, setsPath+"/v2/web.json", string(c.web))
+				remove(t, root, setsPath+"/v1")
+			}
+			got := load(t, open(t, stateDir)).Active
+			if got.Version != c.wantVersion || !slices.Equal(got.Unverified, c.wantUnverified) {
+				t.Errorf("version %d runs without %v, want %d without %v", got.Version, got.Unverified, c.wantVersion, c.wantUnverified)
+			}
+		})
 	}
 }
 
