@@ -53,6 +53,9 @@ func TestTheMonotonicGateJudges(t *testing.T) {
 		"a departed node may not come back lower in another case": {
 			record: sets{b(9)}, stored: sets{a(5)}, offered: sets{a(5), nodeSet("BETA", 8, "b")},
 			conflicts: []relay.Conflict{{Node: "BETA", Stored: 9, Offered: 8}}},
+		"whatever the case it left in": {
+			record: sets{nodeSet("BETA", 9, "b")}, stored: sets{a(5)}, offered: sets{a(5), b(8)},
+			conflicts: []relay.Conflict{{Node: "beta", Stored: 9, Offered: 8}}},
 		"a departed node may come back at its floor": {
 			record: sets{b(9)}, stored: sets{a(5)}, offered: sets{a(5), b(9)}, changed: []string{"beta"}},
 		"the largest jump is taken": {

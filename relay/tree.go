@@ -64,7 +64,7 @@ func ParseTree(doc []byte) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(groups)
+	return assemble(groups, envelope.MaxSetPublish)
 }
 
 func documentError(err error) error {
@@ -153,7 +153,9 @@ func (g *group) add(core envelope.Core, text []byte) error {
 	return nil
 }
 
-func assemble(groups map[string]*group) (*Tree, error) {
+// assemble seals every node's set. limit is what all of them may have in bytes, so
+// that the tree can be read back from a storage.
+func assemble(groups map[string]*group, limit int) (*Tree, error) {
 	tree := &Tree{sets: make(map[string]*nodeSet, len(groups)), names: make([]string, 0, len(groups))}
 	total := 0
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
@@ -162,8 +164,8 @@ func assemble(groups map[string]*group) (*Tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		if total += g.documentSize(); total > envelope.MaxSetPublish {
-			return nil, &TreeError{Reason: TreeTooLarge, Err: fmt.Errorf("the limit is %d bytes, separators included", envelope.MaxSetPublish)}
+		if total += g.documentSize(); total > limit {
+			return nil, &TreeError{Reason: TreeTooLarge, Err: fmt.Errorf("the limit is %d bytes, separators included", limit)}
 		}
 		tree.sets[g.node] = set
 		tree.names = append(tree.names, g.node)
