@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -323,7 +324,11 @@ func TestCreateRefusesAnExistingScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantReason(t, Create(stateDir, testScope, e), AlreadyEnrolled)
+	err = Create(stateDir, testScope, e)
+	wantReason(t, err, AlreadyEnrolled)
+	if want := "node alpha of rete-lovers, mark 1"; !strings.Contains(err.Error(), want) {
+		t.Errorf("%q does not tell %q", err, want)
+	}
 	if diff := cmp.Diff(before, snapshot(t, stateDir)); diff != "" {
 		t.Errorf("the scope changed (-before +after):\n%s", diff)
 	}

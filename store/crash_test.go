@@ -158,13 +158,13 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	points := 0
 	for n := 0; n <= len(ops); n++ {
 		loose := looseNames(ops[:n])
-		for subset := range 1 << len(loose) {
+		for _, lost := range lostNames(loose) {
 			for _, data := range []lostData{dropped, kept, zeroed} {
 				points++
 				stateDir := copyTree(t, before)
 				root := filepath.Join(stateDir, "retes", testScope)
-				replay(t, root, ops[:n], lostNames(loose, subset), data)
-				where := fmt.Sprintf("after %d operations, data %s, names %b of %v", n, data, subset, loose)
+				replay(t, root, ops[:n], lost, data)
+				where := fmt.Sprintf("after %d operations, data %s, names lost %v", n, data, lost)
 				checkAfterCrash(t, stateDir, where, n >= flipped, n >= marked)
 			}
 		}
@@ -190,13 +190,30 @@ func looseNames(ops []op) []int {
 	return loose
 }
 
-// lostNames is the subset of loose that does not survive: those whose bit is 0.
-func lostNames(loose []int, subset int) map[int]bool {
-	lost := map[int]bool{}
-	for bit, i := range loose {
-		lost[i] = subset&(1<<bit) == 0
+// lostNames gives the subsets of loose that may not survive: all of them where
+// they are few, else all, none, and every single one lost or kept.
+func lostNames(loose []int) []map[int]bool {
+	var subsets []map[int]bool
+	add := func(isLost func(bit int) bool) {
+		lost := map[int]bool{}
+		for bit, i := range loose {
+			lost[i] = isLost(bit)
+		}
+		subsets = append(subsets, lost)
 	}
-	return lost
+	if len(loose) <= 4 {
+		for subset := range 1 << len(loose) {
+			add(func(bit int) bool { return subset&(1<<bit) != 0 })
+		}
+		return subsets
+	}
+	add(func(int) bool { return true })
+	add(func(int) bool { return false })
+	for one := range loose {
+		add(func(bit int) bool { return bit == one })
+		add(func(bit int) bool { return bit != one })
+	}
+	return subsets
 }
 
 // replay does to the directory root what survived. A name that depends on a
@@ -286,4 +303,48 @@ func copyTree(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// TestCrashInAnEnrolment pulls the plug after every prefix of the operations
+// that make a scope: there is none, or a whole one (BND-2).
+func TestCrashInAnEnrolment(t *testing.T) {
+	t.Parallel()
+	e, err := newRete().enrolment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	disk := &recorder{FS: durable.OS(root)}
+	if err := create(disk, "", testScope, e); err != nil {
+		t.Fatal(err)
+	}
+	points, whole := 0, 0
+	for n := 0; n <= len(disk.ops); n++ {
+		for _, lost := range lostNames(looseNames(disk.ops[:n])) {
+			points++
+			stateDir := t.TempDir()
+			mkdir(t, stateDir, "retes")
+			replay(t, filepath.Join(stateDir, "retes"), disk.ops[:n], lost, dropped)
+			s, err := Open(stateDir, testScope)
+			if err != nil {
+				wantReason(t, err, NotEnrolled)
+				continue
+			}
+			whole++
+			if loaded := load(t, s); loaded.Problem != nil || loaded.State.Mark != 1 {
+				t.Errorf("after %d operations, names lost %v: mark %d, %v", n, lost, loaded.State.Mark, loaded.Problem)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Logf("%d points tried over %d operations, %d of them with a scope", points, len(disk.ops), whole)
+	if whole == 0 {
+		t.Error("no point had a scope")
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store/durable"
+	"github.com/florete/flor/store/internal/anchor"
 )
 
 // Enrolment is what a new scope is made of.
@@ -26,17 +27,21 @@ func Create(stateDir, scope string, e Enrolment) error {
 	if err := CheckScope(scope); err != nil {
 		return err
 	}
-	tree, err := scopeTree(e)
-	if err != nil {
-		return err
-	}
 	root, err := os.OpenRoot(retesDir(stateDir))
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	fsys := durable.OS(root).OwnedBy(e.Owner)
+	return create(durable.OS(root).OwnedBy(e.Owner), stateDir, scope, e)
+}
+
+// create works on the directory of the scope roots.
+func create(fsys durable.FS, stateDir, scope string, e Enrolment) error {
 	if err := refuseExisting(fsys, stateDir, scope); err != nil {
+		return err
+	}
+	tree, err := scopeTree(e)
+	if err != nil {
 		return err
 	}
 	if err := durable.PublishDir(fsys, scope, tree); err != nil {
@@ -53,9 +58,25 @@ func refuseExisting(fsys durable.FS, stateDir, scope string) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(retesDir(stateDir), scope)
-	return refuse(AlreadyEnrolled, scope, "%s exists: enrol under another name with --as, "+
-		"or stop its agent and move that directory away", dir)
+	return refuse(AlreadyEnrolled, scope, "%s holds %s: enrol under another name with --as, or stop its agent and move that directory away",
+		filepath.Join(retesDir(stateDir), scope), describe(fsys, scope))
+}
+
+// describe says for people what an existing scope is.
+func describe(fsys durable.FS, scope string) string {
+	td, _, err := anchor.Read(fsys, path.Join(scope, identityDir))
+	if err != nil {
+		return "what cannot be read as a scope"
+	}
+	text, err := fsys.ReadFile(path.Join(scope, stateFile), maxState)
+	if err != nil {
+		return "a node of " + td.Name()
+	}
+	st, err := parseState(text)
+	if err != nil {
+		return "a node of " + td.Name()
+	}
+	return fmt.Sprintf("node %s of %s, mark %d", st.Node, td.Name(), st.Mark)
 }
 
 // scopeTree lays out a scope root, parents first.

@@ -49,7 +49,6 @@ type Layout struct {
 	State       string // retes/<scope> below it
 	Config      string
 	RuntimeBase string // a directory per scope below it
-	uid         int    // who may own the runtime base, beside root
 }
 
 // Resolve computes the layout of an install (design table "Directories"):
@@ -62,14 +61,16 @@ func Resolve(h Host) (Layout, error) {
 		Mode: cmp.Or(h.Mode, inferMode(h.GOOS, bin)),
 		Bin:  bin,
 		Lib:  filepath.Join(filepath.Dir(bin), "lib", "flor"),
-		uid:  h.UID,
 	}
 	defaults := userDirs(h)
 	if l.Mode == System {
 		defaults = systemDirs(h.GOOS)
 	}
 	l.State, l.Config, l.RuntimeBase = defaults.state, defaults.config, defaults.runtime
-	return l, l.override(h.Getenv)
+	if err := l.override(h.Getenv); err != nil {
+		return Layout{}, err
+	}
+	return l, nil
 }
 
 // inferMode is what holds where no receipt says otherwise.

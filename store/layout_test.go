@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestResolve is the table "Directories".
@@ -72,7 +71,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(Layout{})); diff != "" {
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("layout (-want +got):\n%s", diff)
 			}
 		})
@@ -140,22 +139,21 @@ func TestRuntimeBase(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		make func(t *testing.T, base string)
-		uid  int
 		ok   bool
 	}{
-		"ours":                     {func(t *testing.T, b string) { mkdirMode(t, b, 0o700) }, os.Getuid(), true},
-		"missing":                  {func(*testing.T, string) {}, os.Getuid(), true},
-		"readable for others":      {func(t *testing.T, b string) { mkdirMode(t, b, 0o755) }, os.Getuid(), true},
-		"writable for others":      {func(t *testing.T, b string) { mkdirMode(t, b, 0o777) }, os.Getuid(), false},
-		"writable for all, sticky": {func(t *testing.T, b string) { mkdirMode(t, b, 0o777|os.ModeSticky) }, os.Getuid(), false},
-		"writable for a group":     {func(t *testing.T, b string) { mkdirMode(t, b, 0o770) }, os.Getuid(), false},
-		"a file":                   {func(t *testing.T, b string) { overwrite(t, filepath.Dir(b), filepath.Base(b), "") }, os.Getuid(), false},
-		"a link to a directory":    {func(t *testing.T, b string) { link(t, filepath.Dir(b), t.TempDir(), filepath.Base(b)) }, os.Getuid(), false},
+		"ours":                     {func(t *testing.T, b string) { mkdirMode(t, b, 0o700) }, true},
+		"missing":                  {func(*testing.T, string) {}, true},
+		"readable for others":      {func(t *testing.T, b string) { mkdirMode(t, b, 0o755) }, true},
+		"writable for others":      {func(t *testing.T, b string) { mkdirMode(t, b, 0o777) }, false},
+		"writable for all, sticky": {func(t *testing.T, b string) { mkdirMode(t, b, 0o777|os.ModeSticky) }, false},
+		"writable for a group":     {func(t *testing.T, b string) { mkdirMode(t, b, 0o770) }, false},
+		"a file":                   {func(t *testing.T, b string) { overwrite(t, filepath.Dir(b), filepath.Base(b), "") }, false},
+		"a link to a directory":    {func(t *testing.T, b string) { link(t, filepath.Dir(b), t.TempDir(), filepath.Base(b)) }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := Layout{Mode: User, RuntimeBase: filepath.Join(t.TempDir(), "run"), uid: c.uid}
+			l := Layout{Mode: User, RuntimeBase: filepath.Join(t.TempDir(), "run")}
 			c.make(t, l.RuntimeBase)
 			_, lookErr := l.RuntimeRoot(testScope)
 			root, makeErr := l.MakeRuntimeRoot(testScope)
@@ -179,14 +177,17 @@ func TestRuntimeBaseOfSomebodyElse(t *testing.T) {
 	}
 	base := filepath.Join(t.TempDir(), "run")
 	mkdirMode(t, base, 0o755)
-	l := Layout{RuntimeBase: base, uid: 4711}
-	if _, err := l.RuntimeRoot(testScope); err != nil {
-		t.Errorf("a base of root's: %v", err)
+	info, err := os.Lstat(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fault := baseFault(info, 4711); fault != "" {
+		t.Errorf("a base of root's, for another account: it %s", fault)
 	}
 	if err := os.Chown(base, 4712, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.RuntimeRoot(testScope)
+	_, err = Layout{RuntimeBase: base}.RuntimeRoot(testScope)
 	wantReason(t, err, RuntimeBase)
 }
 

@@ -71,7 +71,7 @@ func enrolUnderUmask() error {
 	if _, err := s.WorkloadDir("web"); err != nil {
 		return err
 	}
-	layout := Layout{Mode: User, RuntimeBase: os.Args[1] + "/run", uid: os.Getuid()}
+	layout := Layout{Mode: User, RuntimeBase: os.Args[1] + "/run"}
 	if _, err := layout.MakeRuntimeRoot(testScope); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (l Layout) checkRuntimeBase() error {
 	if err != nil {
 		return err
 	}
-	if fault := baseFault(info, l.uid); fault != "" {
+	if fault := baseFault(info, os.Getuid()); fault != "" {
 		return refuse(RuntimeBase, "", "%s %s: remove it, or set FLOR_RUNTIME_DIR to a directory of your own", l.RuntimeBase, fault)
 	}
 	return nil

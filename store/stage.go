@@ -57,17 +57,26 @@ func (s *Scope) Stage(set *schema.Set) (*Staged, error) {
 	}
 	st := &Staged{set: set, fsys: s.fsys, base: s.dir, dir: setDir(set.Version)}
 	_, err := s.fsys.Lstat(st.dir)
+	if err == nil {
+		st.settled = true
+		return st, s.refuseOther(set)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return st, wrapStage(set, durable.StageDir(s.fsys, st.dir, treeOf(set)))
+		err = durable.StageDir(s.fsys, st.dir, treeOf(set))
 	}
 	if err != nil {
-		return nil, wrapStage(set, err)
+		return nil, fmt.Errorf("stage %s: %w", setName(set.Version), err)
 	}
-	if err := sameSet(s.fsys, st.dir, set); err != nil {
-		return nil, refuse(SetConflict, s.name, "%s exists and differs from the set that was offered: %w", st.dir, err)
-	}
-	st.settled = true
 	return st, nil
+}
+
+// refuseOther refuses to take the set that stands under the version's name for
+// one that differs.
+func (s *Scope) refuseOther(set *schema.Set) error {
+	if err := sameSet(s.fsys, setDir(set.Version), set); err != nil {
+		return refuse(SetConflict, s.name, "%s exists and differs from the set that was offered: %w", setDir(set.Version), err)
+	}
+	return nil
 }
 
 // StageDryRun writes a verified set below dir, a runtime root, where nothing
@@ -75,20 +84,13 @@ func (s *Scope) Stage(set *schema.Set) (*Staged, error) {
 func StageDryRun(dir string, set *schema.Set) (*Staged, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, wrapStage(set, err)
+		return nil, fmt.Errorf("stage for a dry run: %w", err)
 	}
 	st := &Staged{set: set, fsys: durable.OS(root), base: dir, dir: "dry-run", dryRoot: root}
 	if err := durable.StageDir(st.fsys, st.dir, treeOf(set)); err != nil {
-		return nil, errors.Join(wrapStage(set, err), root.Close())
+		return nil, errors.Join(fmt.Errorf("stage for a dry run: %w", err), root.Close())
 	}
 	return st, nil
-}
-
-func wrapStage(set *schema.Set, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("stage %s: %w", setName(set.Version), err)
 }
 
 // treeOf has the members' texts, byte for byte (ENV-8).

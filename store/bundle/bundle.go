@@ -85,7 +85,10 @@ func check(files []file, now time.Time) (*Bundle, error) {
 	if err := b.checkSet(m, now); err != nil {
 		return nil, err
 	}
-	return b, b.checkPrincipals(m.Principals, now)
+	if err := b.checkPrincipals(m.Principals, now); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // checkTrust judges anchor, trust block and signature of the manifest.

@@ -222,6 +222,10 @@ func TestReadRefusesContents(t *testing.T) {
 			r.set("artifacts/mgmt/more.json", k.signer.Sign("alpha", "more", 3, map[string]any{"schema_version": "1.0"}))
 		}, BadSet},
 		"an artifact under another name": {func(r *recipe) { r.set("artifacts/mgmt/more.json", r.get("artifacts/mgmt/edge.json")) }, BadSet},
+		"an artifact moved to another name": {func(r *recipe) {
+			r.set("artifacts/mgmt/more.json", r.get("artifacts/mgmt/edge.json"))
+			r.drop("artifacts/mgmt/edge.json")
+		}, BadSet},
 		"an artifact of another signer": {func(r *recipe) {
 			r.set("artifacts/mgmt/edge.json", second.Sign("alpha", "edge", 3, map[string]any{"schema_version": "1.0"}))
 		}, BadSet},
