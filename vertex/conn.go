@@ -16,11 +16,20 @@ import (
 type Conn struct {
 	leg
 	pair
-	own    spiffeid.ID
-	reason atomic.Uint32
-	done   func(Reason)
-	once   sync.Once
+	own            spiffeid.ID
+	sent, received counter
+	reason         atomic.Uint32
+	done           func(Reason)
+	once           sync.Once
 }
+
+// counter is what counts bytes; the end that was accepted has none, since the
+// flow that leads to it is counted already.
+type counter interface{ Add(float64) }
+
+type uncounted struct{}
+
+func (uncounted) Add(float64) {}
 
 // Peer is the proven SPIFFE ID at the other end: the target of a connection
 // that was dialled, the initiator of one that was accepted.
@@ -39,6 +48,7 @@ func (c *Conn) Reason() Reason { return Reason(c.reason.Load()) }
 // cleanly; an abort is another error, and [Conn.Reason] tells which.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.leg.Read(p)
+	c.received.Add(float64(n))
 	if err != nil && err != io.EOF {
 		c.note(c.blame(err))
 	}
@@ -48,6 +58,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // Write is that of net.Conn.
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.leg.Write(p)
+	c.sent.Add(float64(n))
 	if err != nil {
 		c.note(c.blame(err))
 	}
@@ -86,16 +97,16 @@ func (v *Vertex) Dial(ctx context.Context, initiator, target spiffeid.ID) (*Conn
 		leave()
 		return nil, err
 	}
-	return v.newConn(way.leg, p, initiator, way.local, leave), nil
+	return v.newConn(way, p, leave), nil
 }
 
 // newConn counts a connection as open until it is closed.
-func (v *Vertex) newConn(l leg, p pair, own spiffeid.ID, local *bound, leave func()) *Conn {
-	v.meter.open(p)
-	c := &Conn{leg: l, pair: p, own: own}
+func (v *Vertex) newConn(way opened, p pair, leave func()) *Conn {
+	c := &Conn{leg: way.leg, pair: p, own: p.initiator}
+	c.sent, c.received = v.meter.open(p)
 	forget := func() {}
-	if local != nil {
-		e := &localConn{*local, c}
+	if way.local != nil {
+		e := &localConn{*way.local, c}
 		v.live.add(e)
 		forget = func() { v.live.remove(e) }
 	}
@@ -196,7 +207,7 @@ func (v *Vertex) connectEmbedded(p pair) (leg, error) {
 	if err != nil {
 		return nil, &Error{Reason: UpstreamFailed, Err: err}
 	}
-	c := &Conn{leg: there, pair: p, own: p.target, done: func(Reason) {}}
+	c := &Conn{leg: there, pair: p, own: p.target, sent: uncounted{}, received: uncounted{}, done: func(Reason) {}}
 	select {
 	case value.(*Listener).conns <- c:
 		return here, nil

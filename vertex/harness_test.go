@@ -218,7 +218,9 @@ func raise(t *testing.T, payload *schema.Vertex, ids Identities, opts Options) *
 		}
 	}()
 	t.Cleanup(n.stop)
-	n.await("the vertex to be ready", func() bool { return v.Ready().Ready })
+	if err := v.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return n
 }
 

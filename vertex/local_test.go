@@ -91,6 +91,12 @@ func TestEmbeddedProgramsTalkWithoutTCP(t *testing.T) {
 		t.Parallel()
 		d := newDuo(t, "", func(d *duo) { d.farPlan.tcp, d.farPlan.serve = map[spiffeid.ID]string{}, []spiffeid.ID{d.web} })
 		checkEmbedded(t, d.near.Vertex, d.far.Vertex)
+		for _, n := range []*node{d.near, d.far} {
+			up, down := n.counter("bytes_total", "up", d.alice.String(), d.web.String()), n.counter("bytes_total", "down", d.alice.String(), d.web.String())
+			if up != 8 || down != 6 {
+				t.Errorf("counted %v bytes up and %v down, want 8 and 6", up, down)
+			}
+		}
 	})
 	t.Run("on one vertex", func(t *testing.T) {
 		t.Parallel()

@@ -107,22 +107,20 @@ func (t *tables) readIO(id spiffeid.ID, io schema.IO) error {
 		}
 		t.inbounds = append(t.inbounds, inbound{principal: id, target: target, listen: io.Listen})
 	case "tcp", "embedded":
-		return t.serve(id, upstream{addr: io.Upstream, embedded: io.Kind == "embedded"})
+		t.serve(id, upstream{addr: io.Upstream, embedded: io.Kind == "embedded"})
 	}
 	return nil
 }
 
-// serve records a local target; of several wires to one workload the first counts.
-func (t *tables) serve(id spiffeid.ID, u upstream) error {
-	if _, ok := t.upstream[id]; ok {
-		return nil
-	}
+// serve records a local target; of several wires to one workload the first
+// counts. A user or a node has no hostname, so nobody can ask for it: its
+// "embedded" wire is there to dial from.
+func (t *tables) serve(id spiffeid.ID, u upstream) {
 	host, err := schema.Hostname(id)
-	if err != nil {
-		return err
+	if _, taken := t.upstream[id]; taken || err != nil {
+		return
 	}
 	t.upstream[id], t.served[host], t.known[id] = u, id, true
-	return nil
 }
 
 func (t *tables) readLinks() error {

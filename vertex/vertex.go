@@ -165,8 +165,8 @@ func (v *Vertex) Run(ctx context.Context) error {
 	if !v.begin() {
 		return errors.New("the vertex runs already, or has been stopped")
 	}
+	v.settle() // before the transport, so that a vertex which is ready has tried its ports
 	v.work.Go(v.bind)
-	v.settle()
 	v.work.Go(v.guard)
 	v.work.Go(v.watchIdentities)
 	<-ctx.Done()
@@ -335,6 +335,17 @@ type Readiness struct {
 	Ready     bool     // the transport is up
 	Listening []string // addresses: "udp ADDRESS" of the transport, ADDRESS of each local port
 	Waiting   []string // the same of ports that are busy, and "identity ID" of principals without certificate
+}
+
+// WaitReady waits until the transport is up, so that the vertex can dial and
+// be dialled, or until ctx is done, whose error it returns.
+func (v *Vertex) WaitReady(ctx context.Context) error {
+	select {
+	case <-v.endpoint.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Ready tells what is open and what is waited for (VTX-12, VTX-13).
