@@ -70,6 +70,9 @@ func TestParseReadsEveryMember(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if p := a.Payload(); cap(p) != len(p) {
+		t.Error("appending to the payload would overwrite the text")
+	}
 }
 
 // TestCanonicalOfAnArtifact pins both ways to one form: composed from what was
@@ -273,10 +276,20 @@ func TestSchemaVersionLadder(t *testing.T) {
 			wantReason(t, err, tc.want)
 		})
 	}
-	t.Run("an older minor passes", func(t *testing.T) {
-		t.Parallel()
-		wantReason(t, envelope.CheckSchemaVersion("the artifact", "1.1", "1.2"), "")
-	})
+	for name, tc := range map[string]struct {
+		version, own string
+		want         envelope.Reason
+	}{
+		"an older minor passes":                  {"1.1", "1.2", ""},
+		"minors are numbers, not words":          {"1.9", "1.10", ""},
+		"majors are numbers, not words":          {"2.0", "10.0", envelope.SchemaTooOld},
+		"an older minor of a newer major is new": {"2.0", "1.9", envelope.SchemaTooNew},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantReason(t, envelope.CheckSchemaVersion("the artifact", tc.version, tc.own), tc.want)
+		})
+	}
 }
 
 // TestUpgradeMessage checks ENV-14's lenient look: a text of another version

@@ -12,6 +12,7 @@ const (
 	MaxSetFetch   = 64 << 20  // bytes of a set document that a node fetches
 	MaxSetPublish = 256 << 20 // bytes of a set document that is published
 	MaxArtifacts  = 256       // artifacts of one node
+	MaxMembers    = 1 << 20   // members of one set document, of however many nodes
 	MaxDepth      = 64        // nested objects and arrays, the outermost counting as one
 	MaxVersion    = 1<<53 - 1 // newest version of a stream; the oldest is 1
 )

@@ -22,22 +22,23 @@ func exactNumber(token []byte) bool {
 	if err != nil || value == 0 && token[0] == '-' {
 		return false
 	}
+	// Both have the same sign.
 	return decimalOf(string(token)) == decimalOf(strconv.FormatFloat(value, 'e', -1, 64))
 }
 
 // decimal is the value 0.digits × 10^point, with no zero at either end of
 // digits; zero has none.
 type decimal struct {
-	negative bool
-	digits   string
-	point    int
+	digits string
+	point  int
 }
 
-// decimalOf reads a JSON number whose exponent fits an int; one that does not
-// is no finite double, and was refused before, unless the number is zero.
+// decimalOf reads the magnitude of a JSON number whose exponent fits an int;
+// one that does not is no finite double, and was refused before, unless the
+// number is zero.
 func decimalOf(number string) decimal {
-	unsigned, negative := strings.CutPrefix(number, "-")
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(unsigned), "e")
+	magnitude := strings.ToLower(strings.TrimPrefix(number, "-"))
+	mantissa, exponent, _ := strings.Cut(magnitude, "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
 	if digits == "" {
@@ -45,7 +46,7 @@ func decimalOf(number string) decimal {
 	}
 	shift, _ := strconv.Atoi(exponent)
 	point := shift + len(digits) - len(fraction)
-	return decimal{negative, strings.TrimRight(digits, "0"), point}
+	return decimal{strings.TrimRight(digits, "0"), point}
 }
 
 func isNotDigit(r rune) bool { return r < '0' || r > '9' }

@@ -8,10 +8,10 @@ import (
 
 // ParseSet splits a set document into its members (ENV-17): the exact bytes of
 // each, as sub-slices of doc, which must not be written to afterwards. The
-// document is closed, at most [MaxSetPublish] bytes, and has at least one
-// member; a member is only known to be a JSON object, and is read by [Probe],
-// [Parse] or [TrustSet.Verify]. How many members a node may have is for those
-// to say who know to which node they belong.
+// document is closed, at most [MaxSetPublish] bytes, and has from one to
+// [MaxMembers] members; a member is only known to be a JSON object, and is read
+// by [Probe], [Parse] or [TrustSet.Verify]. How many members a node may have is
+// for those to say who know to which node they belong.
 //
 // Every error is a [*Refusal].
 func ParseSet(doc []byte) ([][]byte, error) {
@@ -75,6 +75,9 @@ func (s *scanner) artifacts() ([][]byte, error) {
 		value, err := s.tokens.ReadValue()
 		if err != nil {
 			return nil, syntax(err)
+		}
+		if len(members) == MaxMembers {
+			return nil, refuse(TooLarge, "the set document has more members than the limit of %d", MaxMembers)
 		}
 		end := s.tokens.InputOffset()
 		members = append(members, s.text[end-int64(len(value)):end:end])

@@ -66,6 +66,7 @@ func TestParseSetRefuses(t *testing.T) {
 		"a comma too many":               {`{"artifacts":[{},]}`, envelope.NotJSON},
 		"invalid UTF-8 in a member":      {"{\"artifacts\":[{\"a\":\"\xff\"}]}", envelope.NotJSON},
 		"a byte order mark":              {"\ufeff{\"artifacts\":[{}]}", envelope.NotJSON},
+		"a member too many":              {`{"artifacts":[{}` + strings.Repeat(`,{}`, envelope.MaxMembers) + `]}`, envelope.TooLarge},
 		"a member nested without bounds": {`{"artifacts":[` + strings.Repeat(`{"a":`, 1e5), envelope.NotJSON},
 	}
 	for name, tc := range tests {

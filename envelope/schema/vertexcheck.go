@@ -11,8 +11,8 @@ import (
 // sha256Hex is how a revoked certificate is written.
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// adapterFields and ioFields say which members each variant has; a member in
-// optional may be absent.
+// adapterFields, ioFields and viaFields say which members each variant has
+// beside those that all have.
 var (
 	adapterFields = map[string][]string{UDP: {"listen"}, Florio: {"vertex"}}
 	ioFields      = map[string][]string{
