@@ -11,7 +11,9 @@
 //
 // Exactly the environment of its Spec (SUP-1); the null device as fd 0, its
 // log sink as fd 1 and fd 2, and no other descriptor, also none that the
-// supervisor itself inherited; a process group of its own (SUP-2).
+// supervisor itself inherited (before each spawn all descriptors of this
+// process above 2 are marked close-on-exec, as Go marks those it opens); a
+// process group of its own (SUP-2).
 //
 // # How it ends and comes back
 //

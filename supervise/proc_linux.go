@@ -2,9 +2,11 @@ package supervise
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,18 +59,36 @@ func groupLives(pgid int) bool {
 	if unix.Kill(-pgid, 0) == unix.ESRCH {
 		return false
 	}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return true
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if stat, err := readStat(pid); err == nil && stat.group == pgid && stat.state != "Z" && stat.state != "X" {
+	for member := range groupMembers(pgid) {
+		if member.state != "Z" && member.state != "X" {
 			return true
 		}
 	}
 	return false
+}
+
+// groupMembers yields the processes of a group, zombies included.
+func groupMembers(pgid int) iter.Seq[procStat] {
+	return func(yield func(procStat) bool) {
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil {
+				continue
+			}
+			if stat, err := readStat(pid); err == nil && stat.group == pgid && !yield(stat) {
+				return
+			}
+		}
+	}
+}
+
+// ticksNow is the present in the count of startTicks.
+func ticksNow() (uint64, error) {
+	const perSecond = 100 // USER_HZ, the same on every architecture Go knows
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0, err
+	}
+	return uint64(now.Nano()) / (uint64(time.Second) / perSecond), nil
 }

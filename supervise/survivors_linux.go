@@ -17,6 +17,8 @@ import (
 type survivor struct {
 	child
 	fd int
+	// seen is when the process was known to live, in clock ticks since boot.
+	seen uint64
 }
 
 // openSurvivor returns the recorded process, nil when it has ended.
@@ -35,23 +37,36 @@ func openSurvivor(c child) (*survivor, error) {
 		unix.Close(fd)
 		return nil, nil
 	}
-	return &survivor{child: c, fd: fd}, nil
+	seen, err := ticksNow()
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &survivor{child: c, fd: fd, seen: seen}, nil
 }
 
 func (s *survivor) close() { unix.Close(s.fd) }
 
 func (s *survivor) signal(sig syscall.Signal) { _ = unix.PidfdSendSignal(s.fd, sig, nil, 0) }
 
-// killGroup ends the process group through the pidfd. Kernels before 6.9
-// cannot; there the group is signalled by number, if the leader is still there
-// to keep the number from being given away.
+// killGroup ends the process group through the pidfd, which kernels before 6.9
+// cannot.
 func (s *survivor) killGroup() {
 	err := unix.PidfdSendSignal(s.fd, unix.SIGKILL, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
-	if !errors.Is(err, unix.EINVAL) {
-		return
+	if errors.Is(err, unix.EINVAL) {
+		s.killGroupByNumber()
 	}
-	if ticks, err := startTicks(s.PID); err == nil && ticks == s.StartTicks {
-		_ = unix.Kill(-s.PID, unix.SIGKILL)
+}
+
+// killGroupByNumber ends the process group if it is still the survivor's. Any
+// other group of that number begins after the survivor has ended, so a member
+// that started before the survivor was seen alive tells them apart.
+func (s *survivor) killGroupByNumber() {
+	for member := range groupMembers(s.PID) {
+		if member.start <= s.seen {
+			_ = unix.Kill(-s.PID, unix.SIGKILL)
+			return
+		}
 	}
 }
 
