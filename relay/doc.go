@@ -27,9 +27,10 @@
 //
 // Choices where the contract is silent:
 //
-//   - A held answer ends when it becomes a set, or when a node that was there
-//     leaves the tree. A watcher of an absent node is not told that other nodes
-//     were published; it is answered when its time is over.
+//   - A held answer ends when it becomes a set or otherwise another one than was
+//     held back, for who watches a node that a publish changed. A watcher of an
+//     absent node is not told that other nodes were published; it is answered
+//     when its time is over.
 //   - While draining, a request that would be held gets 503 with
 //     {"error":"draining"}; one that can be answered at once is answered.
 //   - Members that are byte-identical to what is served are never a conflict,

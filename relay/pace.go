@@ -59,5 +59,9 @@ func (p *pacedReader) Read(buf []byte) (int, error) {
 	}
 	n, err := p.r.Read(buf)
 	p.credit -= n
+	if err == io.EOF {
+		// Judging and storing are not on the client's time.
+		_ = p.control.SetReadDeadline(time.Time{})
+	}
 	return n, err
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/florete/flor/supervise/program"
 )
 
+// resetMeaning is what a person must know who has done it.
 const resetMeaning = `This coordinator has forgotten the published tree and the highest version of
 every node.
 
   - It answers "nothing is published" until the next publish. No node stops:
     each runs on what it has.
-  - The next publish decides anew, from version 1 to 1024 for every node. An
+  - The next publish decides anew, from version 1 to %d for every node. An
     agent still refuses what is older than it has accepted, so publish the tree
     that was published last, or a newer one.
 `
@@ -65,7 +66,7 @@ func forget(rete string, getenv func(string) string, stdout, stderr io.Writer) e
 		fmt.Fprintf(stderr, "%s: nothing was stored\n", dir)
 		return nil
 	}
-	fmt.Fprint(stderr, resetMeaning)
+	fmt.Fprintf(stderr, resetMeaning, relay.MaxJump)
 	return nil
 }
 
