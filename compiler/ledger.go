@@ -1,3 +1,28 @@
+// # Ledger and compiled tree
+//
+// [Compile] compares each node's payloads, in canonical form, with the set that
+// stands in .flor/compiled, and moves a node to its next version only when a
+// payload or the membership differs. .flor/ledger.json has the highest version
+// of every node, departed ones included, and the digest of every file.
+//
+// Where the contract is silent: a set of which a file was edited, added or
+// removed by hand is signed anew, at a version above the recorded one and, if
+// its signatures hold, above its own; so is every node whose version a
+// coordinator or --floor says is taken. A ledger that is missing is made anew
+// from the sets whose signatures hold; one that is damaged or newer is refused,
+// because guessing could use a version twice. Only *.json files of a node's
+// directory count. The Check option takes no lock and refuses to judge a tree
+// that an unfinished compile left.
+//
+// New sets are written and synced below .flor/staging, then .flor/journal.json
+// records what moves where: that is the decision. Files are then renamed into
+// the tree, the ledger is replaced, the journal removed. A run that finds a
+// journal finishes it, one that finds only staging drops it, so that a crash
+// leaves the old tree or the new. Between the decision and its end a reader may
+// see files of both: publish and issue take the same lock as Compile.
+//
+// [Issue] records each certificate in .flor/issued.jsonl, synced, before it hands
+// out the bundle.
 package compiler
 
 import (

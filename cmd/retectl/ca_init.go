@@ -115,11 +115,7 @@ func rootKey(file string) (ed25519.PrivateKey, error) {
 	if file == "" {
 		return ca.NewKey()
 	}
-	text, err := readInput(file, ca.MaxKeyFile)
-	if err != nil {
-		return nil, err
-	}
-	return ca.DecodePEM(text)
+	return readPEMKey(file)
 }
 
 // readInput reads a file that the user names, up to limit bytes.

@@ -22,7 +22,7 @@ func caSignCommand(c *console) *cli.Command {
 		Name:      "sign",
 		Usage:     "sign a certificate request (PKCS#10, Ed25519, one SPIFFE ID), and print the certificate",
 		ArgsUsage: "<csr.pem>",
-		Flags:     append(sourceFlags(), validityFlag(), passphraseFlag()),
+		Flags:     append(sourceFlags(), validityFlag(), caKeyFlag(), passphraseFlag()),
 		Action:    c.caSign,
 	}
 }
@@ -48,7 +48,7 @@ func (c *console) caSign(_ context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	authority, err := c.authority(v, c.passphrase(cmd))
+	authority, err := c.authority(cmd, v, c.passphrase(cmd))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func caIssueCommand(c *console) *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "write <leaf>.crt and <leaf>.key into `DIR`, outside of the repository (not for management-plane)"},
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write a signer's private key without a passphrase"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite existing files"},
-			validityFlag(), passphraseFlag(),
+			validityFlag(), caKeyFlag(), passphraseFlag(),
 		),
 		Action: c.caIssue,
 	}
@@ -96,7 +96,7 @@ func (c *console) caIssue(_ context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	authority, err := c.authority(v, c.passphrase(cmd))
+	authority, err := c.authority(cmd, v, c.passphrase(cmd))
 	if err != nil {
 		return err
 	}

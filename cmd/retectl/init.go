@@ -58,51 +58,80 @@ func (c *console) init(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := makeRoom(rete.Name, ring, cmd.Bool("force"), time.Now()); err != nil {
+	if err := checkRoom(rete.Name, ring, cmd.Bool("force")); err != nil {
 		return err
 	}
 	passphrase, err := c.newPassphrase(cmd)
 	if err != nil {
 		return err
 	}
-	born, err := rete.bear(ring, passphrase, time.Now())
+	born, err := rete.bear(time.Now())
 	if err != nil {
 		return err
+	}
+	files, err := rete.files(born)
+	if err != nil {
+		return err
+	}
+	if err := checkFiles(files); err != nil {
+		return err
+	}
+	if err := born.save(ring, passphrase, time.Now()); err != nil {
+		return err
+	}
+	if err := writeRepository(rete.Name, files); err != nil {
+		return fmt.Errorf("write repository: %w", err)
 	}
 	return c.settleRepository(ctx, rete, ring, born)
 }
 
-// makeRoom refuses to overwrite: the directory, and keys of the same name.
-func makeRoom(dir string, ring ca.Keyring, force bool, now time.Time) error {
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) && !force {
-		if err != nil {
-			return err
-		}
+// checkFiles validates the repository before anything of it is written, so that
+// a name which cannot be leaves neither a directory nor keys behind.
+func checkFiles(files durable.Tree) error {
+	dir, err := os.MkdirTemp("", "retectl-init-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	const trial = "trial"
+	if err := durable.PublishDir(durable.OS(root), trial, files); err != nil {
+		return err
+	}
+	_, err = compiler.Load(compiler.SourceOptions{Dir: filepath.Join(dir, trial), Now: time.Now()})
+	return err
+}
+
+// checkRoom refuses to overwrite: the directory, and keys of the same name.
+func checkRoom(dir string, ring ca.Keyring, force bool) error {
+	if force {
+		return nil
+	}
+	_, err := os.Lstat(dir)
+	if err == nil {
 		return refuse(reasonExists, "%s exists; choose another name, or say --force to write into it", dir)
 	}
-	for _, key := range []ca.KeyName{ca.RootKey, ca.SignerKey(firstSigner)} {
-		if !ring.Has(key) {
-			continue
-		}
-		if !force {
-			return refuse(reasonExists, "%s has keys of a rete of that name; choose another name, or say --force to set them aside", ring.Dir)
-		}
-		if _, err := ring.SetAside(key, now); err != nil {
-			return err
-		}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if ring.Has(ca.RootKey) || ring.Has(ca.SignerKey(firstSigner)) {
+		return refuse(reasonExists, "%s has keys of a rete of that name; choose another name, or say --force to set them aside", ring.Dir)
 	}
 	return nil
 }
 
 // authorities are the keys and certificates that a new rete is born with.
 type authorities struct {
-	root   *x509.Certificate
-	signer *x509.Certificate
-	key    ed25519.PrivateKey // the signer's
+	rootKey, signerKey ed25519.PrivateKey
+	root, signer       *x509.Certificate
 }
 
-// bear makes root and first signer, and saves their keys.
-func (r *rete) bear(ring ca.Keyring, passphrase []byte, now time.Time) (*authorities, error) {
+// bear makes root and first signer, in memory.
+func (r *rete) bear(now time.Time) (*authorities, error) {
 	rootKey, err := ca.NewKey()
 	if err != nil {
 		return nil, err
@@ -123,24 +152,25 @@ func (r *rete) bear(ring ca.Keyring, passphrase []byte, now time.Time) (*authori
 	if err != nil {
 		return nil, err
 	}
-	if err := ring.Save(ca.RootKey, rootKey, passphrase); err != nil {
-		return nil, err
-	}
-	if err := ring.Save(ca.SignerKey(firstSigner), signerKey, passphrase); err != nil {
-		return nil, err
-	}
-	return &authorities{root: authority.Certificate(), signer: cert, key: signerKey}, nil
+	return &authorities{rootKey: rootKey, signerKey: signerKey, root: authority.Certificate(), signer: cert}, nil
 }
 
-// settleRepository writes the repository, compiles it, and says what is next.
+// save puts the keys into the key ring; keys of those names, which only --force
+// lets stand, are set aside.
+func (a *authorities) save(ring ca.Keyring, passphrase []byte, now time.Time) error {
+	for name, key := range map[ca.KeyName]ed25519.PrivateKey{ca.RootKey: a.rootKey, ca.SignerKey(firstSigner): a.signerKey} {
+		if _, err := ring.SetAside(name, now); err != nil {
+			return err
+		}
+		if err := ring.Save(name, key, passphrase); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleRepository compiles the new repository, and says what is next.
 func (c *console) settleRepository(ctx context.Context, r *rete, ring ca.Keyring, born *authorities) error {
-	files, err := r.files(born)
-	if err != nil {
-		return err
-	}
-	if err := writeRepository(r.Name, files); err != nil {
-		return fmt.Errorf("write repository: %w", err)
-	}
 	now := time.Now()
 	generatedAt, err := compiler.GeneratedAt(now, c.getenv)
 	if err != nil {
@@ -151,7 +181,7 @@ func (c *console) settleRepository(ctx context.Context, r *rete, ring ca.Keyring
 		GeneratedAt:   generatedAt,
 		Signer: func(listed []*compiler.Signer) (*compiler.Signer, crypto.Signer, error) {
 			signer, err := compiler.PickSigner(listed, firstSigner, nil)
-			return signer, born.key, err
+			return signer, born.signerKey, err
 		},
 	})
 	if err != nil {

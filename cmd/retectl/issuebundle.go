@@ -35,7 +35,7 @@ func issueBundleCommand(c *console) *cli.Command {
 			&cli.BoolFlag{Name: "encrypt", Usage: "put the bundle under a passphrase of its own"},
 			&cli.StringFlag{Name: "bundle-passphrase-file", Usage: "read that passphrase from the first line of `FILE`"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
-			signerFlag(), passphraseFlag(),
+			signerFlag(), caKeyFlag(), passphraseFlag(),
 		),
 		Action: c.issueBundle,
 	}
@@ -81,7 +81,7 @@ func (c *console) issueOptions(cmd *cli.Command) (compiler.IssueOptions, error) 
 	return compiler.IssueOptions{
 		SourceOptions: from,
 		Node:          cmd.String("node"),
-		Authority:     func(v *compiler.View) (*ca.Authority, error) { return c.authority(v, ask) },
+		Authority:     func(v *compiler.View) (*ca.Authority, error) { return c.authority(cmd, v, ask) },
 		Signer:        c.chooseSigner(cmd, ask),
 		Validity:      validity,
 	}, err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -132,15 +133,36 @@ func (c *console) chooseSigner(cmd *cli.Command, ask ca.Passphrase) compiler.Cho
 	}
 }
 
-// authority opens the root CA of the view with its key from the key ring.
-func (c *console) authority(v *compiler.View, ask ca.Passphrase) (*ca.Authority, error) {
-	ring, err := c.keyring(v.TrustDomain)
-	if err != nil {
-		return nil, err
-	}
-	key, err := ring.Load(ca.RootKey, ask)
+func caKeyFlag() cli.Flag {
+	return &cli.StringFlag{Name: "ca-key", Usage: "take the root's private key from the PEM `FILE` (PKCS#8) instead of the key ring"}
+}
+
+// authority opens the root CA of the view, with its key from --ca-key or the key
+// ring (PKI-2).
+func (c *console) authority(cmd *cli.Command, v *compiler.View, ask ca.Passphrase) (*ca.Authority, error) {
+	key, err := c.caKey(cmd, v, ask)
 	if err != nil {
 		return nil, err
 	}
 	return ca.OpenAuthority(v.CA, key)
+}
+
+func (c *console) caKey(cmd *cli.Command, v *compiler.View, ask ca.Passphrase) (ed25519.PrivateKey, error) {
+	if file := cmd.String("ca-key"); file != "" {
+		return readPEMKey(file)
+	}
+	ring, err := c.keyring(v.TrustDomain)
+	if err != nil {
+		return nil, err
+	}
+	return ring.Load(ca.RootKey, ask)
+}
+
+// readPEMKey reads a private key that openssl, step or export-key wrote.
+func readPEMKey(file string) (ed25519.PrivateKey, error) {
+	text, err := readInput(file, ca.MaxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	return ca.DecodePEM(text)
 }
