@@ -73,7 +73,6 @@ func (s *FileStore) Load(context.Context) (State, Revision, error) {
 	if err != nil {
 		return State{}, 0, err
 	}
-	state.Floors = state.Floors.Raise(state.Tree)
 	return state, s.revisions.current(), nil
 }
 

@@ -186,6 +186,10 @@ func TestDamagedFilesAreSetAsideAndAPublishRepairs(t *testing.T) {
 			if _, err := r.publish(context.Background(), treeAt(t, map[string]uint64{"alpha": 4})); err == nil {
 				t.Error("a version below the floor was taken")
 			}
+			mustPublish(t, r, treeAt(t, map[string]uint64{"beta": 1})) // alpha departs
+			if _, err := r.publish(context.Background(), treeAt(t, map[string]uint64{"alpha": 4})); err == nil {
+				t.Error("a version below the floor was taken of a node that had departed")
+			}
 			mustPublish(t, r, treeAt(t, map[string]uint64{"alpha": 6}))
 			if len(r.Damage()) != 0 {
 				t.Error("damage is reported after its cure")

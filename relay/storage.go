@@ -33,7 +33,9 @@ type Revision uint64
 
 // State is what a Storage keeps.
 type State struct {
-	Tree   *Tree // nil: nothing is published
+	Tree *Tree // nil: nothing is published
+	// Floors may be behind the tree where a Load had to leave them out; the
+	// relay raises them to it.
 	Floors Floors
 	// Damage tells what a Load could not read; a Swap ignores it.
 	Damage []Damage
