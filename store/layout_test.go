@@ -93,18 +93,24 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
+// TestThisHostResolvesLinks starts a program through a link: its install is
+// where the file lies.
 func TestThisHostResolvesLinks(t *testing.T) {
 	t.Parallel()
-	host, err := ThisHost()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := filepath.EvalSymlinks(os.Args[0])
-	if err != nil {
+	if self, err = filepath.EvalSymlinks(self); err != nil {
 		t.Fatal(err)
 	}
-	if host.Executable != want {
-		t.Errorf("executable %s, want %s", host.Executable, want)
+	dir := t.TempDir()
+	link(t, dir, self, "flor")
+	cmd := role("where")
+	cmd.Path = filepath.Join(dir, "flor")
+	got, err := cmd.Output()
+	if err != nil || string(got) != self {
+		t.Errorf("executable %s, want %s: %v", got, self, err)
 	}
 }
 

@@ -43,6 +43,7 @@ func (s *Scope) refuseTooNew(err error) error {
 }
 
 func (s *Scope) readState() (State, error) {
+	s.written = nil
 	text, err := s.fsys.ReadFile(stateFile, maxState)
 	if err != nil {
 		return State{}, err

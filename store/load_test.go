@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/envelopetest"
 )
 
@@ -320,6 +321,32 @@ func TestNewerFilesAreLeftAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNewerActiveSetIsLeftAlone: a set that a newer flor admitted is intact, and
+// not dropped for an older one.
+func TestNewerActiveSetIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	stateDir, root := newRete().twoSets(t)
+	web := setsPath + "/v2/web.json"
+	before := canonicalDigest(t, root, web)
+	edit(t, root, web, `"1.0"`, `"1.1"`)
+	edit(t, root, statePath, before, canonicalDigest(t, root, web))
+	scope := snapshot(t, root)
+	_, err := open(t, stateDir).Load()
+	wantReason(t, err, StateTooNew)
+	if diff := cmp.Diff(scope, snapshot(t, root)); diff != "" {
+		t.Errorf("the scope was changed (-before +after):\n%s", diff)
+	}
+}
+
+func canonicalDigest(t *testing.T, root, name string) string {
+	t.Helper()
+	canonical, err := envelope.Canonical([]byte(read(t, root, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest(canonical)
 }
 
 func TestLoadForgetsASetThatNeverBecameActive(t *testing.T) {

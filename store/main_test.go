@@ -16,12 +16,12 @@ import (
 const roleVar = "STORE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func() error{"hold": holdLock, "enrol": enrolUnderUmask}
-	role, ok := roles[os.Getenv(roleVar)]
+	roles := map[string]func() error{"hold": holdLock, "enrol": enrolUnderUmask, "where": printExecutable}
+	play, ok := roles[os.Getenv(roleVar)]
 	if !ok {
 		os.Exit(m.Run())
 	}
-	if err := role(); err != nil {
+	if err := play(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -45,8 +45,15 @@ func holdLock() error {
 	return err
 }
 
-// enrolUnderUmask enrols below os.Args[1] under the umask os.Args[2], from the
-// set document of the version that its input names.
+// printExecutable prints where this process believes to lie.
+func printExecutable() error {
+	host, err := ThisHost()
+	fmt.Print(host.Executable)
+	return err
+}
+
+// enrolUnderUmask makes a scope, a workload's directory and a runtime root below
+// os.Args[1] under the umask os.Args[2].
 func enrolUnderUmask() error {
 	mask, err := strconv.ParseInt(os.Args[2], 8, 32)
 	if err != nil {
