@@ -16,7 +16,8 @@ type Held struct {
 // VerifyRoot verifies the root of a mgmt set for admission (ENV-12, ENV-13) and
 // returns it with the trust set of its block, by which the other members are
 // verified and which [Held.Adopt] takes once the set is admitted. block reads
-// the trust block out of the root's payload.
+// the trust block out of the root's payload; it is called at most once, before
+// anything is verified, so the payload is hostile to it.
 //
 // The root must be signed by (a) a signer of the held block, or (b) a signer of
 // its own block, whose authority is the pinned CA; either way the key must not
