@@ -34,6 +34,8 @@ type IssueOptions struct {
 type Enrolment struct {
 	Node    string
 	Version uint64
+	// CA is what enrolment pins; its fingerprint is what people compare.
+	CA *x509.Certificate
 	// Bundle is the file for the node. It holds private keys: keep it to its
 	// owner (0600), and hand it over in a way that nobody else reads (BND-4).
 	Bundle []byte
@@ -109,7 +111,7 @@ func enrol(v *View, node *Node, files setFiles, opts IssueOptions) (*Enrolment, 
 	if err != nil {
 		return nil, err
 	}
-	e := &Enrolment{Node: node.Name}
+	e := &Enrolment{Node: node.Name, CA: v.CA}
 	contents := bundle.Contents{CA: v.CA, Artifacts: files.members(), Now: opts.Now}
 	for _, l := range localsOf(node) {
 		svid, err := newSVID(authority, l.principal.ID, opts.validity(v), opts.Now)

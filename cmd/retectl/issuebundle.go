@@ -147,7 +147,7 @@ func (c *console) showEnrolment(e *compiler.Enrolment, out string, encrypted boo
 	if !encrypted {
 		c.say("whoever has this file can be that node: hand it over accordingly, and delete it afterwards")
 	}
-	c.say("there: flor enroll %s", filepath.Base(out))
+	c.say("there: flor enroll %s, and compare the CA: %s", filepath.Base(out), ca.Fingerprint(e.CA))
 }
 
 // parseValidity reads a Go duration, or a number of days such as 30d. An empty

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,4 +34,18 @@ func TestScripts(t *testing.T) {
 			"alter":       alterFile,
 		},
 	})
+}
+
+// Every refusal of the command has a code of its own, in the command's block.
+func TestEveryReasonHasItsOwnCode(t *testing.T) {
+	t.Parallel()
+	codes := Codes()
+	if len(codes) != len(reasons)+1 {
+		t.Errorf("%d reasons and wrong usage share %d codes", len(reasons), len(codes))
+	}
+	for code, meaning := range codes {
+		if !strings.HasPrefix(code, "FL07") || meaning == "" {
+			t.Errorf("code %q means %q", code, meaning)
+		}
+	}
 }

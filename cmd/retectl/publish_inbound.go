@@ -12,10 +12,7 @@ import (
 	"github.com/florete/flor/supervise/control"
 )
 
-const (
-	agentSocket  = "agent.sock"
-	operatorRole = "operator"
-)
+const agentSocket = "agent.sock"
 
 // operatorInbound asks the local agents for the SOCKS5 inbound of an operator
 // of this rete (CLI-4). The agents know principals and no roles; the YAML says
@@ -48,7 +45,7 @@ type operator struct{ name, id string }
 func operatorsOf(v *compiler.View, as string) ([]operator, error) {
 	var operators []operator
 	for _, u := range v.Users {
-		isOperator := slices.ContainsFunc(u.Roles, func(r compiler.RoleRef) bool { return r.Role.Name == operatorRole })
+		isOperator := slices.ContainsFunc(u.Roles, func(r compiler.RoleRef) bool { return r.Role.Name == compiler.RoleOperator })
 		if isOperator && (as == "" || as == u.Name) {
 			operators = append(operators, operator{name: u.Name, id: u.ID.String()})
 		}

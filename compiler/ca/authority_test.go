@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -311,4 +312,19 @@ func write(t *testing.T, dir, name string, data []byte) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Every refusal has a code of its own, in the block of this package.
+func TestEveryReasonHasItsOwnCode(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for code, meaning := range ca.Codes() {
+		if !strings.HasPrefix(code, "FL06") || meaning == "" {
+			t.Errorf("code %q means %q", code, meaning)
+		}
+		seen++
+	}
+	if seen != 14 {
+		t.Errorf("%d codes for 14 reasons", seen)
+	}
 }
