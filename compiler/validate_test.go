@@ -79,6 +79,7 @@ var certificates = sync.OnceValue(func() map[string][]byte {
 		"certs/soon.crt":                      sign(certificate{uri: signerURI, to: now.AddDate(0, 0, 10)}),
 		"certs/last-fifth.crt":                sign(certificate{uri: signerURI, to: now.AddDate(0, 0, 20)}),
 		"certs/ecdsa.crt":                     sign(certificate{uri: signerURI, ecdsa: true}),
+		"certs/other-issuer.crt":              encode(template(good), template(certificate{isCA: true}), newKey(false).Public(), root),
 		"certs/foreign.crt":                   sign(certificate{uri: signerURI, strange: true}),
 		"certs/two-uris.crt":                  sign(certificate{uri: signerURI + " spiffe://rete-lovers/user/x"}),
 		"certs/usage.crt":                     sign(certificate{uri: signerURI, usage: x509.KeyUsageKeyEncipherment}),
@@ -114,7 +115,7 @@ func template(c certificate) *x509.Certificate {
 		NotBefore: c.from, NotAfter: c.to, IsCA: c.isCA, BasicConstraintsValid: true,
 	}
 	if c.isCA {
-		t.Subject = pkix.Name{CommonName: "rete-lovers Root CA"}
+		t.Subject = pkix.Name{CommonName: "Root CA of " + c.uri}
 	}
 	if t.KeyUsage == 0 {
 		t.KeyUsage = x509.KeyUsageDigitalSignature
