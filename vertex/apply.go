@@ -1,7 +1,6 @@
 package vertex
 
 import (
-	"context"
 	"time"
 
 	"github.com/florete/flor/envelope/schema"
@@ -107,87 +106,4 @@ func (v *Vertex) watchIdentities() {
 			}
 		}
 	}
-}
-
-// guard holds every connection to its bounds once a second (VTX-8).
-func (v *Vertex) guard() {
-	tick := time.NewTicker(guardEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-v.life.Done():
-			return
-		case <-tick.C:
-			v.sweep()
-		}
-	}
-}
-
-func (v *Vertex) sweep() {
-	t, wallNow, now := v.tables.Load(), v.now(), time.Now()
-	for _, e := range v.live.all() {
-		if reason := t.verdict(e.bounds(), wallNow); reason != 0 {
-			e.end(reason)
-			continue
-		}
-		if s, ok := e.(*session); ok {
-			v.lookAfter(s, t, now)
-		}
-	}
-}
-
-// lookAfter retires what something newer has replaced, and closes what has
-// carried nothing for long (VTX-5).
-func (v *Vertex) lookAfter(s *session, t *tables, now time.Time) {
-	s.refresh(now)
-	switch {
-	case t.moved(s.limits) || v.renewed(s):
-		v.retire(s, Superseded)
-	case s.limits.side == dialling && v.pool(s.limits.pair).dropIdle(s, now, idleClose):
-		s.end(Idle)
-	case s.idle(now, idleCloseLater):
-		s.end(Idle)
-	}
-}
-
-// renewed tells whether this side of a dialled connection has a newer
-// certificate, which new connections would use and live longer with.
-func (v *Vertex) renewed(s *session) bool {
-	m := v.keys.material(s.limits.initiator)
-	return s.limits.side == dialling && m != nil && m.print != s.limits.prints[0]
-}
-
-// Drain refuses what is new and lets what is open end, until everything has
-// or ctx is over, and then ends the rest (VTX-15). A vertex that has been
-// drained serves nobody; it is there to be stopped. It may be called again.
-func (v *Vertex) Drain(ctx context.Context) {
-	if v.draining.CompareAndSwap(false, true) {
-		v.log.Info("vertex draining")
-		for _, s := range v.live.sessions() {
-			s.sayDraining()
-		}
-	}
-	v.inbounds.close()
-	tick := time.NewTicker(tailLeast / 4)
-	defer tick.Stop()
-	for !v.drained(time.Now()) {
-		select {
-		case <-ctx.Done():
-			v.endAll(Shutdown)
-			return
-		case <-v.live.removed:
-		case <-tick.C:
-		}
-	}
-}
-
-// drained closes the connections that the peers need not close themselves,
-// since nothing of theirs can be under way, and tells whether all are gone.
-func (v *Vertex) drained(now time.Time) bool {
-	for _, s := range v.live.sessions() {
-		if s.idle(now, settled) {
-			s.end(Draining)
-		}
-	}
-	return len(v.live.all()) == 0
 }

@@ -1,0 +1,53 @@
+package vertex
+
+import (
+	"time"
+)
+
+// guard holds every connection to its bounds once a second (VTX-8).
+func (v *Vertex) guard() {
+	tick := time.NewTicker(guardEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-v.life.Done():
+			return
+		case <-tick.C:
+			v.sweep()
+		}
+	}
+}
+
+func (v *Vertex) sweep() {
+	t, wallNow, now := v.tables.Load(), v.now(), time.Now()
+	for _, e := range v.live.all() {
+		if reason := t.verdict(e.bounds(), wallNow); reason != 0 {
+			e.end(reason)
+			continue
+		}
+		if s, ok := e.(*session); ok {
+			v.lookAfter(s, t, now)
+		}
+	}
+}
+
+// lookAfter retires what something newer has replaced, and closes what has
+// carried nothing for long (VTX-5).
+func (v *Vertex) lookAfter(s *session, t *tables, now time.Time) {
+	s.refresh(now)
+	switch {
+	case t.moved(s.limits) || v.renewed(s):
+		v.retire(s, Superseded)
+	case s.limits.side == dialling && v.pool(s.limits.pair).dropIdle(s, now, idleClose):
+		s.end(Idle)
+	case s.idle(now, idleCloseLater):
+		s.end(Idle)
+	}
+}
+
+// renewed tells whether this side of a dialled connection has a newer
+// certificate, which new connections would use and live longer with.
+func (v *Vertex) renewed(s *session) bool {
+	m := v.keys.material(s.limits.initiator)
+	return s.limits.side == dialling && m != nil && m.print != s.limits.prints[0]
+}
