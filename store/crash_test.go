@@ -191,7 +191,7 @@ func looseNames(ops []op) []int {
 }
 
 // lostNames gives the subsets of loose that may not survive: all of them where
-// they are few, else all, none, and every single one lost or kept.
+// they are few, else all, none, and every single one.
 func lostNames(loose []int) []map[int]bool {
 	var subsets []map[int]bool
 	add := func(isLost func(bit int) bool) {
@@ -211,7 +211,6 @@ func lostNames(loose []int) []map[int]bool {
 	add(func(int) bool { return false })
 	for one := range loose {
 		add(func(bit int) bool { return bit == one })
-		add(func(bit int) bool { return bit != one })
 	}
 	return subsets
 }

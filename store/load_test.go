@@ -22,16 +22,17 @@ const (
 	statePath   = "agent/state.json"
 )
 
-// flip changes one byte in the middle of a file.
+// flip changes an artifact so that it still parses: one letter of its signature.
 func flip(t *testing.T, root, name string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
+	text := read(t, root, name)
+	const member = `"value": "`
+	i := strings.Index(text, member) + len(member)
+	letter := "A"
+	if text[i] == 'A' {
+		letter = "B"
 	}
-	i := strings.Index(string(text), `"payload"`) + len(`"payload`)/2
-	text[i] ^= 1
-	overwrite(t, root, name, string(text))
+	overwrite(t, root, name, text[:i]+letter+text[i+1:])
 }
 
 func remove(t *testing.T, root, name string) {
@@ -79,6 +80,7 @@ func TestLoadRunsTheLastKnownGood(t *testing.T) {
 		"the active root is changed":         {func(t *testing.T, r string) { flip(t, r, setsPath+"/v2/agent.json") }, want{1, true, nil, first}},
 		"the active root is missing":         {func(t *testing.T, r string) { remove(t, r, setsPath+"/v2/agent.json") }, want{1, true, nil, first}},
 		"an active member is changed":        {func(t *testing.T, r string) { flip(t, r, setsPath+"/v2/web.json") }, want{1, true, nil, first}},
+		"an active member is no artifact":    {func(t *testing.T, r string) { edit(t, r, setsPath+"/v2/web.json", "payload", "Payload") }, want{1, true, nil, first}},
 		"an active member is missing":        {func(t *testing.T, r string) { remove(t, r, setsPath+"/v2/web.json") }, want{1, true, nil, first}},
 		"an active member is empty":          {func(t *testing.T, r string) { overwrite(t, r, setsPath+"/v2/web.json", "") }, want{1, true, nil, first}},
 		"an active member is zero-filled":    {func(t *testing.T, r string) { zeroFill(t, r, setsPath+"/v2/web.json") }, want{1, true, nil, first}},
