@@ -33,7 +33,11 @@ func render(w io.Writer, doc control.StatusDoc, now time.Time) {
 func renderWorkloads(w io.Writer, workloads []control.Workload, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, l := range workloads {
-		fmt.Fprintf(table, "workload   %s\t%s %s\t%s\t%s\n", l.Name, l.State, age(now.Sub(l.Since)), processOf(l), historyOf(l))
+		row := fmt.Sprintf("workload   %s\t%s %s\t%s", l.Name, l.State, age(now.Sub(l.Since)), processOf(l))
+		if history := historyOf(l); history != "" {
+			row += "\t" + history
+		}
+		fmt.Fprintln(table, row)
 	}
 	table.Flush()
 }

@@ -174,7 +174,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 	vault := &vault{scope: a.scope}
 	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
-	a.server = control.NewServer(a.newBackend(anchor.TrustDomain.Name()), a.component("control"))
+	a.server = control.NewServer(a.newBackend(vault, anchor.TrustDomain.Name()), a.component("control"))
 	return nil
 }
 
@@ -198,9 +198,9 @@ func (a *Agent) newSyncer(vault *vault) *syncer {
 	return s
 }
 
-func (a *Agent) newBackend(trustDomain string) *backend {
+func (a *Agent) newBackend(vault *vault, trustDomain string) *backend {
 	return &backend{
-		host: a.host, board: a.board, sup: a.sup, sync: a.sync, counters: a.counters,
+		host: a.host, board: a.board, sup: a.sup, sync: a.sync, vault: vault, counters: a.counters,
 		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink,
 		trust: trustDomain, build: a.opts.Build, since: time.Now(),
 	}

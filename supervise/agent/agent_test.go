@@ -249,6 +249,7 @@ func TestTroubleIsLoggedAtItsEdges(t *testing.T) {
 	w.until(c, "all up", settled)
 	w.relay.publish(1, nil)
 	w.until(c, "in contact", func(doc control.StatusDoc) bool { return len(doc.Health) == 0 })
+	w.log.await(t, "coordinator in contact again")
 	if n := w.log.lines("coordinator gives no set"); n == 0 || n > 3 {
 		t.Errorf("the trouble was logged %d times:\n%s", n, w.log.text())
 	}

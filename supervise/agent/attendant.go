@@ -36,14 +36,11 @@ type attendant struct {
 	within time.Duration
 }
 
-// run looks until ctx is done. The error is one after which the agent must end
-// and read its state again.
+// run looks until ctx is done.
 func (a *attendant) run(ctx context.Context) error {
 	for {
 		seen := a.look(ctx)
-		if err := a.confirm(seen); err != nil {
-			return err
-		}
+		a.confirm(seen)
 		if !a.rest(ctx, len(seen.obstacles) == 0) {
 			return nil
 		}
@@ -166,20 +163,20 @@ func reasonFor(s supervise.Status) string {
 }
 
 // confirm moves the mark to the active set when a look at it found nothing in
-// its way.
-func (a *attendant) confirm(seen sight) error {
+// its way. Where that fails, also where it is unknown whether it did (SET-2),
+// the same mark is written again after the next look.
+func (a *attendant) confirm(seen sight) {
 	f := a.board.read()
 	if len(seen.obstacles) > 0 || f.state.Pending != seen.version || f.gen.version != seen.version {
-		return nil
+		return
 	}
 	state, err := a.vault.confirm(seen.version)
 	if err != nil {
-		a.log.Error("mark not moved", "version", seen.version, "error", err)
-		return fatalOnly(err)
+		a.log.Error("mark not moved, tried again", "version", seen.version, "error", err)
+		return
 	}
 	a.log.Info("set confirmed", "version", seen.version)
 	a.board.update(func(now *facts) { now.confirm(seen.version, state) })
-	return nil
 }
 
 // confirm enters a moved mark, and turns a sync that was told "failed" for want

@@ -19,6 +19,7 @@ type backend struct {
 	board    *board
 	sup      *supervise.Supervisor
 	sync     *syncer
+	vault    *vault
 	counters *counters
 	identity *identities
 	sink     *logSink
@@ -40,6 +41,7 @@ func (b *backend) Status() control.StatusDoc {
 		statuses:  b.sup.Status(),
 		missing:   b.host.missing(f.gen),
 		identity:  b.identity.certificates(),
+		retained:  b.vault.retained(),
 		sinkFault: b.sink.trouble(),
 	}
 	return p.document()

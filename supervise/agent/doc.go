@@ -1,2 +1,76 @@
-// Package agent is the flor agent.
+// Package agent is the flor agent: the daemon that makes one machine a node of
+// one rete. It verifies the sets it is given, keeps the newest good one on disk,
+// and supervises the programs that the set names. cmd/flor runs it ("flor agent
+// run"); any program that wants a node inside it may do the same:
+//
+//	a, err := agent.New(agent.Options{Layout: layout, Scope: "my-rete", LogStderr: true})
+//	if err == nil {
+//		err = a.Run(ctx)
+//	}
+//	os.Exit(program.ExitCode(err))
+//
+// # What it does
+//
+// [Agent.Run] takes the scope's lock, ends what an agent that died left running,
+// loads the active set or the last known good, starts its workloads, serves
+// agent.sock (package supervise/control), and syncs: fetch, verify, check, stage,
+// activate, confirm (AGT-3, AGT-4). The agent holds no key. It reaches the
+// coordinator through the vertex that it runs itself, and reads no payload but
+// its own (AGT-2); whether a vertex could serve a set, the vertex says (--check),
+// and whether it needs a restart for it, too (SUP-11).
+//
+// # How it is built
+//
+// What decides is a function of values and stands apart, with a table beside it:
+//
+//	admit.go     is a verified set new, the same, older, forged twice   AGT-4.2
+//	plan.go      what to start, offer, restart, stop, keep              AGT-4.5, SUP-8
+//	pace.go      when to fetch next, and for how long to watch          AGT-4.1
+//	confirm.go   what keeps the mark from moving                        AGT-4.6
+//	health.go    what is wrong, in words                                AGT-10
+//	environ.go   the environment of a child                             SUP-1
+//	status.go    the status document                                    AGT-9
+//	report.go    what a sync's end means to status and log              AGT-7, OBS-4
+//
+// Around them: syncer.go (the one goroutine that fetches and admits; queue.go has
+// what is asked of it), admitter.go (one set on its way), attendant.go (looks at
+// the workloads and moves the mark), backend.go (answers the socket), agent.go
+// (puts the parts together and takes them down in order). They share the board:
+// one value of facts behind a lock, and a signal when it changed.
+//
+// # What it promises
+//
+// A set that is refused changes nothing, and each refusal has a reason and a
+// code. At any moment the disk holds a set that can run. A change of the agent's
+// own payload drops no connection (AGT-5). Nothing that a coordinator says or
+// does ends the agent. It ends by itself only when its state on disk is unknown
+// (SET-2) or its supervisor or socket fails; then it is started again and reads
+// the truth. Errors of [New] and [Agent.Run] carry the exit code that a service
+// manager acts on: 78 where a person has to set something right, 69 where the log
+// destination does not answer, else 1 (SUP-3, OBS-1).
+//
+// # Choices where the contract is silent
+//
+// A sync that somebody waits for asks the coordinator without "wait"; a watch
+// follows it. After a fault the next fetch is not held either, and while the
+// coordinator has nothing for this node watches begin at 1 s and grow to 55 s:
+// a watch that is held tells nobody that the trouble is over. An answer to a
+// watch within half a second that brings nothing counts as a fault of pace, so
+// that a relay that drains is not asked in a circle. An answer of 404 or 503 is
+// "unreachable" with a reason of its own, an answer that is none of the protocol
+// "failed". A set handed in by a person says nothing of the coordinator and leaves
+// that part of the health as it was. A set whose workload's executable is not
+// installed is "unservable"; one that is missing at a start leaves that workload
+// in backoff with the reason, and everything else serves. A workload that waits
+// for the port or the identity that sync needs keeps the mark from moving; any
+// other port it waits for is a line in health.
+//
+// # Limits
+//
+// One set document of 64 MiB, 256 workloads, by the limits of envelope. No ctrl
+// plane is delivered yet. It knows nothing of systemd or launchd, and nothing of
+// other retes on the machine (AGT-8).
+//
+// It implements AGT-1 to AGT-9, and the agent's half of SUP-1, SUP-2, SUP-8,
+// SUP-9, SUP-11, OBS-1, OBS-4, OBS-5 and OBS-6.
 package agent

@@ -17,8 +17,8 @@ type reporter struct {
 // report enters an outcome; before is what was known when its sync began.
 func (r *reporter) report(before facts, o outcome) {
 	r.counters.synced(o)
-	r.board.update(func(f *facts) { f.enter(o) })
 	r.logEdge(before, o)
+	r.board.update(func(f *facts) { f.enter(o) })
 }
 
 // enter takes an outcome into what is known. A dry run is no sync: it changes

@@ -18,6 +18,7 @@ type portrait struct {
 	statuses  []supervise.Status
 	missing   map[string]error // executables that the lib directory lacks, by workload
 	identity  []control.Certificate
+	retained  []uint64
 	sinkFault error
 }
 
@@ -26,7 +27,7 @@ func (p portrait) document() control.StatusDoc {
 	f := p.facts
 	return control.StatusDoc{
 		Scope: p.scope, Node: f.gen.node, TrustDomain: p.trust,
-		Agent: p.self, Set: f.set(),
+		Agent: p.self, Set: f.set(p.retained),
 		Workloads: p.workloads(),
 		LastSync:  f.last, NextSync: f.next,
 		LastContact: f.lastContact, LastChange: f.lastChange, OlderOffers: f.olderOffers,
@@ -35,15 +36,11 @@ func (p portrait) document() control.StatusDoc {
 	}
 }
 
-func (f facts) set() control.Set {
-	s := control.Set{
+func (f facts) set(retained []uint64) control.Set {
+	return control.Set{
 		Active: f.gen.version, Mark: f.state.Mark, Pending: f.state.Pending,
-		Retained: []uint64{}, Recovered: f.recovered, TrustStateLost: f.trustLost,
+		Retained: retained, Recovered: f.recovered, TrustStateLost: f.trustLost,
 	}
-	for _, record := range f.state.Sets {
-		s.Retained = append(s.Retained, record.Version)
-	}
-	return s
 }
 
 // workloads lists the supervisor's statuses in its order: the inventory's, then

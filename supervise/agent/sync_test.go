@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -371,4 +372,60 @@ func TestASetThatDoesNotComeUpIsToldAsFailed(t *testing.T) {
 	if got.Result != control.Applied {
 		t.Errorf("the way out: %+v", got)
 	}
+}
+
+// SET-4: kept are the active set, one before it, and what a living process was
+// given; status tells just these.
+func TestSetsInUseAreKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}), workloadOf("app", behaviour{}))
+	c := w.start()
+	w.until(c, "all up", settled)
+	for version, note := range []string{2: "b", 3: "c", 4: "d", 5: "e"} {
+		if note == "" {
+			continue
+		}
+		next := w.set(uint64(version), workloadOf("flor", behaviour{Note: note}), workloadOf("app", behaviour{}))
+		if got := w.sync(c, false, bytes.NewReader(document(next))); got.Result != control.Applied {
+			t.Fatalf("v%d: %+v", version, got)
+		}
+	}
+	doc := w.until(c, "all up", settled)
+	if diff := cmp.Diff([]uint64{1, 4, 5}, doc.Set.Retained); diff != "" {
+		t.Error(diff)
+	}
+	if sets := setsOnDisk(t, w); !slices.Equal(sets, []string{"v1", "v4", "v5"}) {
+		t.Errorf("sets on disk: %v", sets)
+	}
+	if err := c.Restart(t.Context(), "app"); err != nil {
+		t.Fatal(err)
+	}
+	// A spawn for any reason uses the active set (AGT-4.5).
+	w.until(c, "app on v5", func(doc control.StatusDoc) bool {
+		return settled(doc) && slices.ContainsFunc(doc.Workloads, func(l control.Workload) bool { return l.Name == "app" && l.Set == 5 })
+	})
+}
+
+// AGT-7: a relay that offers an older set is an event: told in status, counted,
+// logged once while it goes on.
+func TestARelayThatGoesBackIsAnEvent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}))
+	w.relay.publish(1, w.set(1, workloadOf("flor", behaviour{})))
+	c := w.start()
+	w.until(c, "in contact", func(doc control.StatusDoc) bool { return settled(doc) && !doc.LastContact.IsZero() })
+	if got := w.sync(c, false, bytes.NewReader(document(w.set(2, workloadOf("flor", behaviour{}))))); got.Result != control.Applied {
+		t.Fatalf("v2: %+v", got)
+	}
+	doc := w.until(c, "an older offer, twice", func(doc control.StatusDoc) bool { return doc.OlderOffers >= 2 && doc.LastSync.Reason == "replay" })
+	if doc.LastSync.Held != 2 || doc.LastSync.Offered != 1 || !strings.Contains(strings.Join(doc.Health, "\n"), "FL1401 replay") {
+		t.Errorf("last sync %+v, health %q", doc.LastSync, doc.Health)
+	}
+	w.log.await(t, "reason=replay")
+	if n := w.log.lines("reason=replay"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, w.log.text())
+	}
+	// The way out: the relay offers what we have.
+	w.relay.publish(2, nil)
+	w.until(c, "all well", func(doc control.StatusDoc) bool { return len(doc.Health) == 0 })
 }

@@ -2,9 +2,13 @@ package agent
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store"
 )
@@ -70,13 +74,26 @@ func (v *vault) artifact(g *generation) func(name string) string {
 	return func(name string) string { return v.scope.ArtifactPath(g.version, name) }
 }
 
-// fatalOnly keeps an error after which nobody can say what the disk holds: the
-// agent ends as a crash and reads the truth again at its next start (SET-2).
-func fatalOnly(err error) error {
-	if unknown(err) {
-		return err
-	}
-	return nil
-}
-
+// unknown tells an error after which nobody can say which set the disk holds:
+// the agent ends as a crash and reads the truth again at its next start (SET-2).
+// The store's refusals have a code and change nothing; what has none failed
+// while names were being moved, and is taken for the worst.
 func unknown(err error) bool { return err != nil && codeOf(err) == "" }
+
+// retained lists the sets on disk, oldest first: what Clean has taken away is
+// not told of.
+func (v *vault) retained() []uint64 {
+	sets := filepath.Dir(filepath.Dir(v.scope.ArtifactPath(0, envelope.AgentName)))
+	versions := []uint64{}
+	entries, err := os.ReadDir(sets)
+	if err != nil {
+		return versions
+	}
+	for _, e := range entries {
+		if version := versionOf(e.Name()); e.IsDir() && tagOf(version) == e.Name() {
+			versions = append(versions, version)
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}

@@ -453,13 +453,14 @@ func serveSOCKS(c net.Conn, target string) {
 // logDaemon is the syslog daemon of a test's machine.
 type logDaemon struct {
 	path string
+	came chan struct{} // has room for one token, put there with each record
 	mu   sync.Mutex
 	buf  bytes.Buffer
 }
 
 func newLogDaemon(t *testing.T, dir string) *logDaemon {
 	t.Helper()
-	d := &logDaemon{path: filepath.Join(dir, "log")}
+	d := &logDaemon{path: filepath.Join(dir, "log"), came: make(chan struct{}, 1)}
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: d.path, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
@@ -475,6 +476,10 @@ func newLogDaemon(t *testing.T, dir string) *logDaemon {
 			d.mu.Lock()
 			fmt.Fprintf(&d.buf, "%s\n", bytes.TrimSpace(line[:n]))
 			d.mu.Unlock()
+			select {
+			case d.came <- struct{}{}:
+			default:
+			}
 		}
 	})
 	t.Cleanup(func() { conn.Close(); reading.Wait() })
@@ -485,6 +490,19 @@ func (d *logDaemon) text() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.buf.String()
+}
+
+// await waits for a record that has these words.
+func (d *logDaemon) await(t *testing.T, words string) {
+	t.Helper()
+	timeout := time.After(patience)
+	for d.lines(words) == 0 {
+		select {
+		case <-d.came:
+		case <-timeout:
+			t.Fatalf("%q was not logged:\n%s", words, d.text())
+		}
+	}
 }
 
 // lines tells how many records have these words.

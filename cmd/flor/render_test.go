@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/supervise/control"
+)
+
+// AGT-10: what is wrong stands first.
+func TestStatusForAPerson(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	doc := control.StatusDoc{
+		Scope: "my-rete", Node: "alpha", TrustDomain: "rete-lovers",
+		Agent: control.Agent{PID: 7, UptimeMS: 61_000, Build: "v1.0.0"},
+		Set:   control.Set{Active: 43, Mark: 42, Pending: 43, Retained: []uint64{42, 43}},
+		Workloads: []control.Workload{
+			{Name: "flor", State: "up", Since: now.Add(-time.Minute), PID: 8, Set: 43, Via: "swapped"},
+			{
+				Name: "coordinator", State: "backoff", Since: now.Add(-2 * time.Second), Restarts: 3,
+				LastExit: &control.Exit{Code: -1, Signal: "killed", At: now}, NextTry: now.Add(time.Second),
+			},
+		},
+		LastSync:    &control.SyncResult{Result: control.Failed, Trigger: "watch", When: now.Add(-12 * time.Second)},
+		LastContact: now.Add(-10 * time.Second), NextSync: now.Add(5 * time.Minute),
+		Identity: []control.Certificate{{ID: "spiffe://rete-lovers/node/alpha", NotAfter: now.AddDate(0, 0, 90)}},
+		Health:   []string{"coordinator: backoff (signal killed)"},
+	}
+	want := `my-rete: node alpha of rete-lovers: degraded, 1 problem
+  ! coordinator: backoff (signal killed)
+set        v43 active, not confirmed yet (mark v42), kept v42
+sync       failed 12s ago by watch, last contact 10s ago, next in 5m0s
+workload   flor         up 1m0s     pid 8 on v43 (swapped)
+workload   coordinator  backoff 2s  no process  3 restarts, last end: signal killed at 12:00:00, next try 12:00:01
+identity   spiffe://rete-lovers/node/alpha, valid for 90 days
+agent      pid 7, up 1m1s, v1.0.0
+`
+	var got strings.Builder
+	render(&got, doc, now)
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
