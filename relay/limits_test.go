@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/florete/flor/envelope"
@@ -36,4 +38,51 @@ func TestATreeThatOutgrowsTheLimitIsTooLarge(t *testing.T) {
 	if tree, err := assemble(groups, 2*size); err != nil || len(tree.Document()) > 2*size {
 		t.Errorf("%d bytes, %v", len(tree.Document()), err)
 	}
+}
+
+// CRD-2: what is published must be fetchable.
+func TestASetThatNobodyCouldFetchIsRefused(t *testing.T) {
+	t.Parallel()
+	g := &group{node: "alpha", version: 1, hasRoot: true}
+	for range envelope.MaxSetFetch / envelope.MaxEnvelope {
+		g.members = append(g.members, member{name: "agent", text: make([]byte, envelope.MaxEnvelope)})
+	}
+	_, err := g.seal()
+	var refusal *TreeError
+	if !errors.As(err, &refusal) || refusal.Reason != SetTooLarge || !strings.Contains(err.Error(), "alpha: a set document of") {
+		t.Error(err)
+	}
+}
+
+// CRD-8: what announces nothing is stopped while it is read, and memory never
+// grows beyond the limit.
+func TestABodyWithoutAnEndIsStoppedAtTheLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	endless := &spaces{}
+	doc, refused := readBody(endless, -1, limit)
+	want := `{"error":"too_large","reason":"a published tree has at most 1048576 bytes"}`
+	if doc != nil || refused == nil || refused.status != 413 || string(refused.body) != want {
+		t.Fatalf("%d bytes, %+v", len(doc), refused)
+	}
+	if endless.read != limit+1 {
+		t.Errorf("%d bytes were taken, the limit is %d", endless.read, limit)
+	}
+	full := bytes.Repeat([]byte(" "), limit)
+	for _, announced := range []int64{-1, limit} {
+		if doc, refused := readBody(bytes.NewReader(full), announced, limit); refused != nil || len(doc) != limit || cap(doc) > limit+1 {
+			t.Errorf("a body of exactly the limit, announced %d: %d bytes in %d, %+v", announced, len(doc), cap(doc), refused)
+		}
+	}
+}
+
+// spaces is a body that never ends.
+type spaces struct{ read int }
+
+func (s *spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	s.read += len(p)
+	return len(p), nil
 }

@@ -27,7 +27,7 @@ func (r *Relay) receive(w http.ResponseWriter, req *http.Request) *answer {
 	if req.Method != http.MethodPost {
 		return methodNotAllowed(http.MethodPost)
 	}
-	doc, refused := readBody(newPacedReader(w, req.Body), req.ContentLength)
+	doc, refused := readBody(newPacedReader(w, req.Body), req.ContentLength, envelope.MaxSetPublish)
 	if refused != nil {
 		return refused
 	}
@@ -49,19 +49,19 @@ func (r *Relay) refuseTree(err error) *answer {
 	return fault(http.StatusBadRequest, wire.MalformedTree, err.Error())
 }
 
-// readBody reads a published document, never more than the limit (CRD-8).
-func readBody(body io.Reader, announced int64) ([]byte, *answer) {
-	if announced > envelope.MaxSetPublish {
-		return nil, tooLarge()
+// readBody reads a published document, never more than limit bytes (CRD-8).
+func readBody(body io.Reader, announced, limit int64) ([]byte, *answer) {
+	if announced > limit {
+		return nil, tooLarge(limit)
 	}
-	most := int64(envelope.MaxSetPublish)
+	most := limit
 	if announced >= 0 {
 		most = announced
 	}
 	doc, err := readGrowing(body, int(most)+1)
 	switch {
-	case len(doc) > envelope.MaxSetPublish:
-		return nil, tooLarge()
+	case int64(len(doc)) > limit:
+		return nil, tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fault(http.StatusRequestTimeout, wire.TooSlow,
 			fmt.Sprintf("the body stood still: %d KiB must come in %s", pieceSize>>10, pieceTime))
@@ -90,9 +90,9 @@ func readGrowing(r io.Reader, most int) ([]byte, error) {
 	}
 }
 
-func tooLarge() *answer {
+func tooLarge(limit int64) *answer {
 	return fault(http.StatusRequestEntityTooLarge, wire.TooLarge,
-		fmt.Sprintf("a published tree has at most %d bytes", envelope.MaxSetPublish))
+		fmt.Sprintf("a published tree has at most %d bytes", limit))
 }
 
 // published is what became of an accepted publish.

@@ -88,37 +88,6 @@ func TestABodyThatAnnouncesTooMuchIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// CRD-8: what announces nothing is stopped while it is read.
-func TestABodyWithoutAnEndIsStoppedAtTheLimit(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t, new(relay.Memory))
-	w := &recorder{header: http.Header{}}
-	endless := &spaces{}
-	req, err := http.NewRequest("POST", "/publish/mgmt", endless)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.ContentLength = -1
-	h.publish.ServeHTTP(w, req)
-	if w.status != 413 || w.body.String() != tooLarge {
-		t.Errorf("%d %s", w.status, w.body.String())
-	}
-	if endless.read > envelope.MaxSetPublish+1 {
-		t.Errorf("%d bytes were taken, the limit is %d", endless.read, envelope.MaxSetPublish)
-	}
-}
-
-// spaces is a body that never ends.
-type spaces struct{ read int64 }
-
-var blank = bytes.Repeat([]byte(" "), 1<<20)
-
-func (s *spaces) Read(p []byte) (int, error) {
-	n := copy(p, blank)
-	s.read += int64(n)
-	return n, nil
-}
-
 // CRD-4: an upload that is cut off changes nothing.
 func TestAnInterruptedUploadChangesNothing(t *testing.T) {
 	t.Parallel()

@@ -23,10 +23,6 @@ func TestTheStructuralGateRefuses(t *testing.T) {
 		many = append(many, artifact("alpha", fmt.Sprintf("w%d", i), 1, "{}"))
 	}
 	padded := func(size int) string { return `"` + strings.Repeat("x", size) + `"` }
-	huge := [][]byte{root("alpha", 1)}
-	for i := range 17 {
-		huge = append(huge, artifact("alpha", fmt.Sprintf("w%d", i), 1, padded(envelope.MaxEnvelope-200)))
-	}
 	cases := map[string]struct {
 		doc  []byte
 		want relay.Reason
@@ -49,7 +45,6 @@ func TestTheStructuralGateRefuses(t *testing.T) {
 		"two versions in one node":          {document([][]byte{root("alpha", 1), artifact("alpha", "flor", 2, "{}")}), relay.MixedVersions, "alpha/mgmt/flor"},
 		"257 artifacts in one node":         {document(many), relay.TooManyArtifacts, "256"},
 		"an artifact over 4 MiB":            {document([][]byte{artifact("alpha", "agent", 1, padded(envelope.MaxEnvelope))}), relay.ArtifactTooLarge, "4194304"},
-		"a set that nobody could fetch":     {document(huge), relay.SetTooLarge, "67108864"},
 		"one bad node among many good ones": {document(nodeSet("alpha", 1, "a"), nodeSet("beta", 1, "b"), [][]byte{artifact("gamma", "flor", 1, "{}")}), relay.NoRoot, "gamma"},
 	}
 	for name, c := range cases {
