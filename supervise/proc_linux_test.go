@@ -43,7 +43,7 @@ func TestAGroupIsEndedByNumberOnlyWhileItIsTheSame(t *testing.T) {
 				s.seen--
 			}
 			s.killGroupByNumber()
-			for deadline := time.Now().Add(5 * time.Second); !later && groupLives(pid) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(30 * time.Second); !later && groupLives(pid) && time.Now().Before(deadline); {
 				time.Sleep(time.Millisecond)
 			}
 			if groupLives(pid) != later {

@@ -15,6 +15,10 @@ import (
 	"github.com/florete/flor/supervise/program"
 )
 
+// patience is how long a test waits for what should happen at once; machines
+// are busy at times.
+const patience = 30 * time.Second
+
 // TestMain lets the test binary be the tenant itself.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLORWL_NAME") != "" {
@@ -69,7 +73,7 @@ func tenant(t *testing.T, payload any) (*supervise.Supervisor, map[string]string
 
 func await(t *testing.T, s *supervise.Supervisor, state supervise.State) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for all := range s.Watch(ctx) {
 		if len(all) > 0 && all[0].State == state {
@@ -79,6 +83,17 @@ func await(t *testing.T, s *supervise.Supervisor, state supervise.State) {
 	t.Fatalf("never %s, but %+v", state, s.Status())
 }
 
+func awaitReady(t *testing.T, socket string) program.Readiness {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if r, err := program.DialControl(socket).Ready(t.Context()); err == nil && r.Ready {
+			return r
+		}
+	}
+	t.Fatal("never ready")
+	return program.Readiness{}
+}
+
 func TestTheTenantServesWhatItsArtifactSays(t *testing.T) {
 	t.Parallel()
 	s, env := tenant(t, map[string]string{"listen": "127.0.0.1:0"})
@@ -86,9 +101,9 @@ func TestTheTenantServesWhatItsArtifactSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, s, supervise.Up)
-	ready, err := program.DialControl(env["FLORWL_CONTROL_SOCKET"]).Ready(t.Context())
-	if err != nil || !ready.Ready || len(ready.Listening) != 1 {
-		t.Fatalf("ready: %+v, %v", ready, err)
+	ready := awaitReady(t, env["FLORWL_CONTROL_SOCKET"])
+	if len(ready.Listening) != 1 {
+		t.Fatalf("ready: %+v", ready)
 	}
 	resp, err := http.Get("http://" + ready.Listening[0] + "/hello")
 	if err != nil {

@@ -175,8 +175,12 @@ func tooLarge() *Error {
 	}
 }
 
-// readSet reads the body; an empty one is nil.
+// readSet reads the body; an empty one is nil. One that says itself that it is
+// too large is not read.
 func readSet(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > MaxSetBody {
+		return nil, &http.MaxBytesError{Limit: MaxSetBody}
+	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	set, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxSetBody))
 	if err != nil || len(set) == 0 {

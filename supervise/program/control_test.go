@@ -132,7 +132,7 @@ func TestAWorkloadThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	begun := time.Now()
 	_, err := channel.Apply(t.Context(), next, false)
 	refusedWith(t, err, "FL2510", "deadline")
-	if took := time.Since(begun); took < AnswerTimeout || took > AnswerTimeout+3*time.Second {
+	if took := time.Since(begun); took < AnswerTimeout || took > AnswerTimeout+patience {
 		t.Errorf("given up after %v", took)
 	}
 }
@@ -163,12 +163,12 @@ func TestDrainHasTheTimeItIsGiven(t *testing.T) {
 	c, channel := served(t)
 	c.OnDrain(func(ctx context.Context) error {
 		deadline, ok := ctx.Deadline()
-		if left := time.Until(deadline); !ok || left > 800*time.Millisecond || left < 400*time.Millisecond {
+		if left := time.Until(deadline); !ok || left > 20*time.Second || left < 10*time.Second {
 			t.Errorf("it has %v", left)
 		}
 		return nil
 	})
-	if err := channel.Drain(t.Context(), 800*time.Millisecond); err != nil {
+	if err := channel.Drain(t.Context(), 20*time.Second); err != nil {
 		t.Error(err)
 	}
 	refusedWith(t, channel.Drain(t.Context(), 0), "FL2510", "deadline")

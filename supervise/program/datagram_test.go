@@ -29,7 +29,7 @@ func daemon(t *testing.T, path string) *net.UnixConn {
 func receive(t *testing.T, conn *net.UnixConn) string {
 	t.Helper()
 	buf := make([]byte, 64<<10)
-	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	n, err := conn.Read(buf)

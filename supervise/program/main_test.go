@@ -19,6 +19,10 @@ import (
 	"github.com/florete/flor/envelope/envelopetest"
 )
 
+// patience is how long a test waits for what should happen at once; machines
+// are busy at times.
+const patience = 30 * time.Second
+
 // TestMain lets the test binary be a supervised program; what it does is what
 // the variable says.
 func TestMain(m *testing.M) {
@@ -194,7 +198,7 @@ func TestSIGTERMIsTheEndOfTheContext(t *testing.T) {
 
 func awaitReady(t *testing.T, socket string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if r, err := DialControl(socket).Ready(t.Context()); err == nil && r.Ready {
 			return
 		}
@@ -204,7 +208,7 @@ func awaitReady(t *testing.T, socket string) {
 
 func awaitLog(t *testing.T, log func() string, words string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if strings.Contains(log(), words) {
 			return
 		}
