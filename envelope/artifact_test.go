@@ -181,6 +181,7 @@ func TestParseRefuses(t *testing.T) {
 		// ENV-2
 		"an array":                      {[]byte(`[` + plain + `]`), envelope.NotObject},
 		"a string":                      {[]byte(`"artifact"`), envelope.NotObject},
+		"a boolean":                     {[]byte(`true`), envelope.NotObject},
 		"an unknown member":             {edited(t, `"version": 42,`, `"version": 42, "note": "",`), envelope.UnknownMember},
 		"a member missing":              {edited(t, `"version": 42,`, ``), envelope.MissingMember},
 		"no members":                    {[]byte(`{}`), envelope.MissingMember},

@@ -53,6 +53,9 @@ func TestParseSetRefuses(t *testing.T) {
 		"an object of artifacts":         {`{"artifacts":{}}`, envelope.WrongType},
 		"null artifacts":                 {`{"artifacts":null}`, envelope.WrongType},
 		"artifacts in capitals":          {`{"Artifacts":[{}]}`, envelope.NameCase},
+		"a cut name":                     {`{"art`, envelope.NotJSON},
+		"a cut second name":              {`{"artifacts":[{}],"art`, envelope.NotJSON},
+		"nothing after the members":      {`{"artifacts":[{}] 1`, envelope.NotJSON},
 		"another name":                   {`{"members":[{}]}`, envelope.UnknownMember},
 		"another member before":          {`{"n":1,"artifacts":[{}]}`, envelope.UnknownMember},
 		"another member after":           {`{"artifacts":[{}],"n":1}`, envelope.UnknownMember},
@@ -76,6 +79,13 @@ func TestParseSetRefuses(t *testing.T) {
 			wantReason(t, err, tc.want)
 		})
 	}
+}
+
+// TestSetDocumentsOverTheLimit: the size is judged before a byte is read.
+func TestSetDocumentsOverTheLimit(t *testing.T) {
+	t.Parallel()
+	_, err := envelope.ParseSet(make([]byte, envelope.MaxSetPublish+1))
+	wantReason(t, err, envelope.TooLarge)
 }
 
 // TestSetDocumentRoundTrip: what AppendSet joins, ParseSet splits.

@@ -176,6 +176,9 @@ func TestCheckSetOfNothingVerified(t *testing.T) {
 	t.Parallel()
 	_, err := schema.CheckSet(td, "alpha", make([]envelope.Verified, 2))
 	wantReason(t, err, schema.NoRoot)
+	if diff := cmp.Diff("FL1202 no-root: none of 2 members is named agent", err.Error()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestCheckSetOfAnotherTrustDomain(t *testing.T) {

@@ -55,3 +55,18 @@ func TestSwappable(t *testing.T) {
 		})
 	}
 }
+
+func TestSwappableIgnoresTheOrderOfIO(t *testing.T) {
+	t.Parallel()
+	old, next := parseVertex(t, []byte(vertexText)), parseVertex(t, []byte(vertexText))
+	second := schema.IO{Kind: schema.TCP, Upstream: "127.0.0.1:8081"}
+	old.Workloads[2].IO = append(old.Workloads[2].IO, second)
+	next.Workloads[2].IO = append([]schema.IO{second}, next.Workloads[2].IO...)
+	if !schema.Swappable(old, next) {
+		t.Error("not swappable")
+	}
+	next.Workloads[2].IO[0].Upstream = "127.0.0.1:8082"
+	if schema.Swappable(old, next) {
+		t.Error("swappable, though one of two upstreams changed")
+	}
+}
