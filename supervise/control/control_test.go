@@ -329,6 +329,35 @@ func TestAWatchEndsSilentlyWithItsContextAndLoudlyWithTheAgent(t *testing.T) {
 	}
 }
 
+func TestACallThatWaitsIsAnsweredWhenTheAgentEnds(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "agent.sock")
+	l, err := control.Listen(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBackend()
+	b.blocked = make(chan struct{}) // for ever
+	s := control.NewServer(b, nil)
+	ended := make(chan error, 2)
+	go func() { ended <- s.Serve(l) }()
+	go func() {
+		_, err := control.NewClient(path).Sync(t.Context(), false, nil)
+		ended <- err
+	}()
+	for deadline := time.Now().Add(patience); len(b.requests()) == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // AGT-9: a slow or stuck client delays nobody.
 func TestStuckClientsDelayNobody(t *testing.T) {
 	t.Parallel()
