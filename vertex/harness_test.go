@@ -27,6 +27,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const domain = "demo"
 
+// patience is how long a test waits for what must come; it is longer than a
+// vertex's own longest wait.
+const patience = 20 * time.Second
+
 var authority = envelopetest.NewAuthority(domain)
 
 func user(name string) spiffeid.ID {
@@ -243,10 +247,10 @@ func (n *node) await(what string, ok func() bool) {
 
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 15 s for %s", what)
+			t.Fatalf("waited in vain for %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -314,6 +318,7 @@ func echo(c *net.TCPConn) {
 func parked(t *testing.T) (addr string, conns chan *net.TCPConn) {
 	conns = make(chan *net.TCPConn, 64)
 	addr = backend(t, func(c *net.TCPConn) {
+		_ = c.SetDeadline(time.Now().Add(patience))
 		conns <- c
 		<-t.Context().Done()
 	})
@@ -388,7 +393,7 @@ func viaSOCKS(t *testing.T, port, target string) (*net.TCPConn, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	return underlying(t, c), nil
 }
 
@@ -412,7 +417,7 @@ func rawSOCKS(t *testing.T, port string, send ...byte) []byte {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	if _, err := c.Write(send); err != nil {
 		t.Fatal(err)
 	}

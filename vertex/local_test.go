@@ -69,7 +69,7 @@ func TestForwardConnectsToItsOneTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	_ = first.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = first.SetDeadline(time.Now().Add(patience))
 	c := first.(*net.TCPConn)
 	send(t, c, "forward")
 	expect(t, c, "forward")
@@ -83,7 +83,7 @@ func TestForwardConnectsToItsOneTarget(t *testing.T) {
 	refused, err := dial()
 	if err == nil {
 		defer refused.Close()
-		_ = refused.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = refused.SetDeadline(time.Now().Add(patience))
 		_, err = io.ReadAll(refused)
 	}
 	if !errors.Is(err, syscall.ECONNRESET) {
