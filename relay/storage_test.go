@@ -109,7 +109,7 @@ func TestPublishesTakeTurns(t *testing.T) {
 // published tree, byte for byte, and no reader may see a version fall.
 func TestEachAnswerIsOneWholePublishedTree(t *testing.T) {
 	t.Parallel()
-	const publishers, readers, rounds, nodes = 8, 64, 8, 4
+	const publishers, readers, rounds, nodes = 8, 64, 5, 4
 	h := newHarness(t, openFiles(t, t.TempDir()))
 	tree := func(version uint64, mark string) []byte {
 		var sets [][][]byte
