@@ -106,15 +106,18 @@ func (c *console) learn(dir string, conflict *client.VersionConflict) error {
 	if len(unbelieved) == 0 {
 		return refuse(reasonConflict, "the coordinator holds other sets of %s; the ledger has learnt their versions: make sure that you have everybody's YAML (git pull), then compile and publish again", count(len(conflicts), "node"))
 	}
-	return refuse(reasonConflict, "the coordinator's versions of %s are too far from ours to be believed; if it is the coordinator that is wrong, run \"flor-coordinator reset\" on its machine", conflictNodes(unbelieved))
+	names, highest := summary(unbelieved)
+	return refuse(reasonConflict, "the coordinator's versions of %s are too far from ours to be believed; if it is our ledger that was lost, compile with --floor %d; if it is the coordinator that is wrong, run \"flor-coordinator reset\" on its machine", names, highest)
 }
 
-func conflictNodes(conflicts []compiler.Conflict) string {
-	var names []string
+// summary names the nodes of conflicts, and the highest version stored.
+func summary(conflicts []compiler.Conflict) (names string, highest uint64) {
+	var list []string
 	for _, c := range conflicts {
-		names = append(names, c.Node)
+		list = append(list, c.Node)
+		highest = max(highest, c.Stored)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(list, ", "), highest
 }
 
 // way is how the publish listener is reached.
