@@ -51,7 +51,11 @@ func tenant(t *testing.T, payload any) (*supervise.Supervisor, map[string]string
 		"FLORWL_NAME": "files", "FLORWL_SCOPE": "rete-lovers", "FLORWL_MGMT_ARTIFACT": artifact,
 		"FLORWL_STATE_DIR": dir, "FLORWL_CONTROL_SOCKET": filepath.Join(dir, "s"), "FLORWL_LOG_SINK": "shared",
 	}
-	spec := supervise.Spec{Name: "files", Path: os.Args[0], Policy: supervise.Policy{Liveness: 50 * time.Millisecond}}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := supervise.Spec{Name: "files", Path: self, Policy: supervise.Policy{Liveness: 50 * time.Millisecond}}
 	for name, value := range env {
 		spec.Env = append(spec.Env, name+"="+value)
 	}
