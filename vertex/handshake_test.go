@@ -240,3 +240,34 @@ func TestHandshakesInFlightAreLimited(t *testing.T) {
 		t.Error("a handshake that ended twice leaves room for two")
 	}
 }
+
+// VTX-14: while many handshakes are in flight, one more proves its address
+// first (Retry) and then succeeds.
+func TestHandshakeUnderLoadSucceedsThroughRetry(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.farOpts.Limits.RetryFrom = 1 })
+	flight := d.far.endpoint.get().flight
+	leave, ok := flight.enter(d.far.endpoint.get().udp.LocalAddr())
+	if !ok || !flight.crowded(nil) {
+		t.Fatal("one handshake in flight does not count as many")
+	}
+	defer leave()
+	c := d.dial(t)
+	send(t, c, "x")
+	expect(t, c, "x")
+}
+
+// VTX-1: IPv6 between vertices, one of them on an ephemeral port of any address.
+func TestVerticesTalkOverIPv6(t *testing.T) {
+	t.Parallel()
+	probe, err := net.ListenPacket("udp", "[::1]:0")
+	if err != nil {
+		t.Skipf("this machine has no IPv6 on loopback: %v", err)
+	}
+	address := probe.LocalAddr().String()
+	probe.Close()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.farPlan.listen, d.nearPlan.anywhere = address, true })
+	c := d.dial(t)
+	send(t, c, "x")
+	expect(t, c, "x")
+}

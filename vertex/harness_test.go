@@ -89,22 +89,23 @@ func (w *wallet) Bundle() (*x509bundle.Bundle, error) {
 
 // plan describes a vertex of a test.
 type plan struct {
-	listen  string                 // of the UDP adapter; empty: an ephemeral port on loopback
-	socks   []spiffeid.ID          // principals with a SOCKS5 port
-	tcp     map[spiffeid.ID]string // local targets and where they are served
-	serve   []spiffeid.ID          // local targets that are embedded
-	forward map[spiffeid.ID]spiffeid.ID
-	links   map[spiffeid.ID]string
-	ingress map[spiffeid.ID][]spiffeid.ID
-	egress  map[spiffeid.ID][]spiffeid.ID
-	revoked []string
-	ports   map[spiffeid.ID]string // of socks and forward; filled in by payload
+	listen   string                 // of the UDP adapter; empty: a free port on loopback
+	anywhere bool                   // no listen at all
+	socks    []spiffeid.ID          // principals with a SOCKS5 port
+	tcp      map[spiffeid.ID]string // local targets and where they are served
+	serve    []spiffeid.ID          // local targets that are embedded
+	forward  map[spiffeid.ID]spiffeid.ID
+	links    map[spiffeid.ID]string
+	ingress  map[spiffeid.ID][]spiffeid.ID
+	egress   map[spiffeid.ID][]spiffeid.ID
+	revoked  []string
+	ports    map[spiffeid.ID]string // of socks and forward; filled in by payload
 }
 
 // payload makes the artifact's payload of a plan.
 func (p *plan) payload(t *testing.T) *schema.Vertex {
 	t.Helper()
-	if p.listen == "" {
+	if p.listen == "" && !p.anywhere {
 		p.listen = freeUDP(t)
 	}
 	v := &schema.Vertex{
