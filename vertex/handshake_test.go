@@ -2,6 +2,9 @@ package vertex
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -41,6 +44,7 @@ func TestCertificatesThatAreWrongEndTheHandshake(t *testing.T) {
 		{"target with a DNS name beside", side{web: authority.Issue(web, dns)}, 4, WrongIdentity},
 		{"target without serverAuth", side{web: authority.Issue(web, client)}, 4, WrongUsage},
 		{"target without any extended usage", side{web: authority.Issue(web, envelopetest.Usages())}, 4, WrongUsage},
+		{"target with an ECDSA P-384 key", side{web: authority.IssueFor(web, ecdsaKey(t, elliptic.P384()))}, 4, WrongUsage},
 		{"target that is a CA", side{web: authority.Issue(web, envelopetest.AsCA)}, 4, WrongIdentity},
 		{"initiator of another CA", side{alice: stranger.Issue(alice)}, 2, WrongAuthority},
 		{"initiator that expired, which its own vertex sees first", side{alice: authority.Issue(alice, envelopetest.Expired)}, 4, 0},
@@ -74,6 +78,27 @@ func TestCertificatesThatAreWrongEndTheHandshake(t *testing.T) {
 			}
 		})
 	}
+}
+
+func ecdsaKey(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// VTX-1
+func TestECDSAP256CertificatesAreAccepted(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) {
+		d.aliceID = authority.IssueFor(d.alice, ecdsaKey(t, elliptic.P256()))
+		d.webID = authority.IssueFor(d.web, ecdsaKey(t, elliptic.P256()))
+	})
+	c := d.dial(t)
+	send(t, c, "x")
+	expect(t, c, "x")
 }
 
 // VTX-3: a dialler that does not look at its own certificate.

@@ -80,12 +80,24 @@ func (p *pool) join(notBefore time.Time) (*session, *dialCall, error) {
 		return s, nil, nil
 	}
 	if p.dialling == nil {
-		if len(p.sessions) >= p.maxConns {
+		if p.madeAfter(notBefore) >= p.maxConns {
 			return nil, nil, &Error{Reason: TooMany}
 		}
 		p.start()
 	}
 	return nil, p.dialling, nil
+}
+
+// madeAfter counts connections. Those that a request passes over because they
+// may be dead do not keep it from dialling.
+func (p *pool) madeAfter(notBefore time.Time) int {
+	n := 0
+	for _, s := range p.sessions {
+		if !s.born.Before(notBefore) {
+			n++
+		}
+	}
+	return n
 }
 
 // start dials in the background; the caller holds the lock.
