@@ -24,11 +24,12 @@ func TestTrustBlocksThatAreValid(t *testing.T) {
 		Ctrl: []envelope.Entry{ca.CtrlSigner("mesh").Entry(), ca.CtrlSigner("primary").Entry()},
 	}
 	tests := map[string]envelope.Block{
-		"one signer":              envelopetest.Block(ca.Signer("primary")),
-		"two signers":             envelopetest.Block(ca.Signer("primary"), ca.Signer("spare")),
-		"ctrl signers":            other,
-		"an expired certificate":  envelopetest.Block(ca.Signer("primary", envelopetest.Valid(time.Now().Add(-4*time.Minute), time.Now().Add(-time.Minute)))),
-		"a certificate to become": envelopetest.Block(ca.Signer("primary", envelopetest.NotYetValid)),
+		"one signer":                    envelopetest.Block(ca.Signer("primary")),
+		"two signers":                   envelopetest.Block(ca.Signer("primary"), ca.Signer("spare")),
+		"ctrl signers":                  other,
+		"an expired certificate":        envelopetest.Block(ca.Signer("primary", envelopetest.Valid(time.Now().Add(-4*time.Minute), time.Now().Add(-time.Minute)))),
+		"an older window than the CA's": envelopetest.Block(ca.Signer("primary", envelopetest.Valid(time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))),
+		"a certificate to become":       envelopetest.Block(ca.Signer("primary", envelopetest.NotYetValid)),
 	}
 	for name, block := range tests {
 		t.Run(name, func(t *testing.T) {

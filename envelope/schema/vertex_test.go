@@ -104,15 +104,14 @@ func TestVerticesThatAreValid(t *testing.T) {
 	t.Parallel()
 	florio := `"adapters": [{"name": "inner", "type": "florio", "vertex": "spiffe://rete-lovers/vertex/alpha/mesh"}, `
 	for name, edit := range map[string][2]string{
-		"no listen address":                  {`, "listen": "192.0.2.1:4433"`, ``},
-		"an IPv6 adapter":                    {`192.0.2.1:4433`, `[2001:db8::1]:4433`},
-		"a florio adapter beside":            {`"adapters": [`, florio},
-		"a peer that is a vertex":            {`{"name": "db"`, `{"name": "v", "peer": "spiffe://rete-lovers/vertex/beta/wire", "via": {"type": "udp", "adapter": "wire", "addr": "192.0.2.2:4433"}}, {"name": "db"`},
-		"a service that dials too":           {`{"kind": "embedded"}`, `{"kind": "embedded"}, {"kind": "socks5", "listen": "127.0.0.1:1082"}`},
-		"nobody allowed":                     {`"allow": ["spiffe://rete-lovers/node/alpha"]`, `"allow": []`},
-		"a target in both tables":            {`"target": "spiffe://rete-lovers/service/web", "allow": ["spiffe://rete-lovers/node/alpha"]`, `"target": "spiffe://rete-lovers/service/alpha/log", "allow": []`},
-		"an embedded service with ingress":   {`"ingress": [`, `"ingress": [{"target": "spiffe://rete-lovers/service/alpha/log", "allow": []}, `},
-		"a mesh vertex of unconnected parts": {`"kind": "link"`, `"kind": "mesh"`},
+		"no listen address":                {`, "listen": "192.0.2.1:4433"`, ``},
+		"an IPv6 adapter":                  {`192.0.2.1:4433`, `[2001:db8::1]:4433`},
+		"a florio adapter beside":          {`"adapters": [`, florio},
+		"a peer that is a vertex":          {`{"name": "db"`, `{"name": "v", "peer": "spiffe://rete-lovers/vertex/beta/wire", "via": {"type": "udp", "adapter": "wire", "addr": "192.0.2.2:4433"}}, {"name": "db"`},
+		"a service that dials too":         {`{"kind": "embedded"}`, `{"kind": "embedded"}, {"kind": "socks5", "listen": "127.0.0.1:1082"}`},
+		"nobody allowed":                   {`"allow": ["spiffe://rete-lovers/node/alpha"]`, `"allow": []`},
+		"a target in both tables":          {`"target": "spiffe://rete-lovers/service/web", "allow": ["spiffe://rete-lovers/node/alpha"]`, `"target": "spiffe://rete-lovers/service/alpha/log", "allow": []`},
+		"an embedded service with ingress": {`"ingress": [`, `"ingress": [{"target": "spiffe://rete-lovers/service/alpha/log", "allow": []}, `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +119,17 @@ func TestVerticesThatAreValid(t *testing.T) {
 			wantFaults(t, err)
 		})
 	}
+}
+
+// TestMeshVerticesNeedNotFit: that the parts fit is asked of link vertices.
+func TestMeshVerticesNeedNotFit(t *testing.T) {
+	t.Parallel()
+	loose := `"egress": [{"target": "spiffe://rete-lovers/service/far", "allow": []}, `
+	text := replaceOnce(t, vertexText, `"egress": [`, loose)
+	_, err := schema.ParseVertex(text)
+	wantFaults(t, err, "unreached-target egress[0].target")
+	_, err = schema.ParseVertex(replaceOnce(t, string(text), `"kind": "link"`, `"kind": "mesh"`))
+	wantFaults(t, err)
 }
 
 func TestVertexFaults(t *testing.T) {
