@@ -27,6 +27,13 @@
 //
 // Choices where the contract is silent:
 //
+//   - The limit on jumps (CRD-3) binds from the first record on. While no floor
+//     at all is on record, on a new machine, after a reset or when floors and tree
+//     are both lost, the first tree is taken as it comes. The rule as written,
+//     with a floor of 0 for every node, would shut out for ever any rete of which
+//     a node has passed version 1024, and a reset, the only way round the gate,
+//     would lead nowhere. The price is that a garbage first publish sets the
+//     floors; a reset clears them.
 //   - A held answer ends when it becomes a set or otherwise another one than was
 //     held back, for who watches a node that a publish changed. A watcher of an
 //     absent node is not told that other nodes were published; it is answered

@@ -10,7 +10,8 @@ import (
 )
 
 // MaxJump is how far above the highest version on record an offer may lie: a
-// garbage publish must not lock the operator out for ever (CRD-3).
+// garbage publish must not lock the operator out for ever (CRD-3). It binds from
+// the first record on; see Judge.
 const MaxJump = 1 << 10
 
 // Floors is the record of the highest version of every node, departed ones
@@ -24,6 +25,9 @@ type floor struct {
 	node    string
 	version uint64
 }
+
+// empty tells whether no version of any node is on record.
+func (f Floors) empty() bool { return len(f.byName) == 0 }
 
 // Of gives the highest version on record for a node, 0 for a new one.
 func (f Floors) Of(node string) uint64 { return f.byName[envelope.FoldName(node)].version }
@@ -66,7 +70,15 @@ func (e *ConflictError) Error() string {
 // Judge is the monotonic gate (CRD-3). It gives the sorted names of the nodes
 // that publishing offered over stored would add, alter or remove; none means
 // that it is the same tree again. Its error is a *ConflictError.
+//
+// Where nothing is on record, neither a tree nor a floor, any version is taken: a
+// rete that has been published for years must find its way into a coordinator
+// that is new or has forgotten.
 func Judge(stored *Tree, floors Floors, offered *Tree) ([]string, error) {
+	reach := uint64(MaxJump)
+	if stored == nil && floors.empty() {
+		reach = envelope.MaxVersion
+	}
 	var conflicts []Conflict
 	changed := departed(stored, offered)
 	for _, node := range offered.Nodes() {
@@ -76,7 +88,7 @@ func Judge(stored *Tree, floors Floors, offered *Tree) ([]string, error) {
 		}
 		changed = append(changed, node)
 		record := max(floors.Of(node), stored.Version(node))
-		if !admissible(held, record, offer.version) {
+		if !admissible(held, record, offer.version, reach) {
 			conflicts = append(conflicts, Conflict{Node: node, Stored: record, Offered: offer.version})
 		}
 	}
@@ -87,11 +99,12 @@ func Judge(stored *Tree, floors Floors, offered *Tree) ([]string, error) {
 	return changed, nil
 }
 
-// admissible judges an offer that differs from what is held.
-func admissible(held *nodeSet, record, offered uint64) bool {
+// admissible judges an offer that differs from what is held and may lie at most
+// reach above the record.
+func admissible(held *nodeSet, record, offered, reach uint64) bool {
 	return offered >= record &&
 		(held == nil || offered > held.version) &&
-		offered-record <= MaxJump
+		offered-record <= reach
 }
 
 func departed(stored, offered *Tree) []string {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/relay"
 )
 
@@ -63,9 +64,14 @@ func TestTheMonotonicGateJudges(t *testing.T) {
 		"a jump too far is refused": {
 			stored: sets{a(5)}, offered: sets{a(6 + relay.MaxJump)},
 			conflicts: []relay.Conflict{{Node: "alpha", Stored: 5, Offered: 6 + relay.MaxJump}}},
-		"a new node has floor 0": {
-			offered:   sets{a(relay.MaxJump), b(relay.MaxJump + 1)},
+		"a new node beside others has floor 0": {
+			stored: sets{a(1)}, offered: sets{a(1), b(relay.MaxJump + 1)},
 			conflicts: []relay.Conflict{{Node: "beta", Stored: 0, Offered: relay.MaxJump + 1}}},
+		"the first tree ever is taken as it comes": {
+			offered: sets{a(envelope.MaxVersion), b(relay.MaxJump + 1)}, changed: []string{"alpha", "beta"}},
+		"one departed node on record is a record": {
+			record: sets{b(9)}, offered: sets{a(relay.MaxJump + 1)},
+			conflicts: []relay.Conflict{{Node: "alpha", Stored: 0, Offered: relay.MaxJump + 1}}},
 		"what is served is no conflict, though a failed publish left a higher floor": {
 			record: sets{a(6)}, stored: sets{a(5)}, offered: sets{a(5)}},
 		"but any other bytes must reach that floor": {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/florete/flor/envelope/envelopetest"
+	"github.com/florete/flor/relay"
 	"github.com/florete/flor/relay/client"
 	"github.com/florete/flor/relay/config"
 	"github.com/florete/flor/supervise/program"
@@ -174,11 +175,15 @@ func tree(version uint64) string {
 
 func (r *running) publish(text string) client.Result {
 	r.t.Helper()
-	result, err := r.publisher.Publish(r.t.Context(), strings.NewReader(text), int64(len(text)))
+	result, err := r.tryPublish(text)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return result
+}
+
+func (r *running) tryPublish(text string) (client.Result, error) {
+	return r.publisher.Publish(r.t.Context(), strings.NewReader(text), int64(len(text)))
 }
 
 // CRD-1, CRD-4, CRD-6, CRD-7: publish, fetch, watch, SIGTERM, and what is there
@@ -346,7 +351,7 @@ func TestResetForgetsEverythingOfAStoppedCoordinator(t *testing.T) {
 	}
 	r.stop()
 	code, stdout, stderr := p.run("reset")
-	if code != 0 || stdout != "floors.json\ntree.json\n" || !strings.Contains(stderr, "An\n    agent still refuses what is older") {
+	if code != 0 || stdout != "floors.json\ntree.json\n" || !strings.Contains(stderr, "An agent still\n    refuses what is older") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr := p.run("reset"); code != 0 || stdout != "" || !strings.Contains(stderr, "nothing was stored") {
@@ -354,6 +359,37 @@ func TestResetForgetsEverythingOfAStoppedCoordinator(t *testing.T) {
 	}
 	if result := p.start().publish(tree(1)); result.Result != "accepted" {
 		t.Errorf("a lower version after a reset: %+v", result)
+	}
+}
+
+// CRD-3: a rete that is far beyond the largest jump finds its way into a
+// coordinator that has nothing on record: a new one, one that was reset, and one
+// whose state was lost. From then on the limit binds.
+func TestAnOldReteFindsItsWayIntoACoordinatorWithoutARecord(t *testing.T) {
+	t.Parallel()
+	const old = 5 * relay.MaxJump
+	p := newPlace(t)
+	r := p.start()
+	r.publish(tree(old))
+	var conflict *client.VersionConflict
+	if _, err := r.tryPublish(tree(2*old + 1)); !errors.As(err, &conflict) {
+		t.Errorf("a jump of %d: %v", old+1, err)
+	}
+	r.stop()
+	if code, _, stderr := p.run("reset"); code != 0 {
+		t.Fatalf("reset: exit %d: %s", code, stderr)
+	}
+	r = p.start()
+	r.publish(tree(old + 1))
+	r.stop()
+	for _, name := range []string{"tree.json", "floors.json"} {
+		if err := os.WriteFile(filepath.Join(p.state, name), make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = p.start()
+	if result := r.publish(tree(old + 1)); result.Result != "accepted" {
+		t.Errorf("after a loss of both files: %+v", result)
 	}
 }
 

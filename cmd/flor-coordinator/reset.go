@@ -16,9 +16,9 @@ every node.
 
   - It answers "nothing is published" until the next publish. No node stops:
     each runs on what it has.
-  - The next publish decides anew, from version 1 to %d for every node. An
-    agent still refuses what is older than it has accepted, so publish the tree
-    that was published last, or a newer one.
+  - The next publish decides anew, whatever its versions are. An agent still
+    refuses what is older than it has accepted, so publish the tree that was
+    published last, or a newer one.
 `
 
 // reset forgets everything in a state directory that no coordinator holds
@@ -66,7 +66,7 @@ func forget(rete string, getenv func(string) string, stdout, stderr io.Writer) e
 		fmt.Fprintf(stderr, "%s: nothing was stored\n", dir)
 		return nil
 	}
-	fmt.Fprintf(stderr, resetMeaning, relay.MaxJump)
+	fmt.Fprint(stderr, resetMeaning)
 	return nil
 }
 
