@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"embed"
 	"maps"
 	"slices"
 	"strings"
@@ -11,12 +12,37 @@ import (
 
 var registry diag.Registry
 
+// pages has a source for each code of this package that yields exactly it.
+//
+//go:embed pages/*.txtar
+var pages embed.FS
+
 // Registry has the codes of every diagnostic about a source, those of facade
 // included, with cause and fix, ordered by code.
 func Registry() []diag.Code {
 	all := slices.Concat(facade.Registry(), registry.Codes())
 	slices.SortFunc(all, func(a, b diag.Code) int { return strings.Compare(a.ID, b.ID) })
 	return all
+}
+
+// Explain returns the page of a code of [Registry]: cause, example and fix. It
+// is false for a code that is none of them.
+func Explain(id string) (diag.Page, bool) {
+	for _, source := range []struct {
+		codes []diag.Code
+		page  func(diag.Code) (diag.Page, error)
+	}{
+		{registry.Codes(), func(c diag.Code) (diag.Page, error) { return diag.ReadPage(pages, "pages", c) }},
+		{facade.Registry(), facade.Page},
+	} {
+		for _, code := range source.codes {
+			if code.ID == id {
+				page, err := source.page(code)
+				return page, err == nil
+			}
+		}
+	}
+	return diag.Page{}, false
 }
 
 // Codes maps each code of this package to one line: the diagnostics of

@@ -194,12 +194,12 @@ func validationCodes() []diag.Code {
 }
 
 // TestEveryCodeHasAnExampleThatYieldsExactlyIt runs the archives of
-// testdata/codes, one for each code of validation (CMP-3 … CMP-10).
+// pages, one for each code of validation (CMP-3 … CMP-10).
 func TestEveryCodeHasAnExampleThatYieldsExactlyIt(t *testing.T) {
-	found := diagtest.Run(t, "testdata/codes", checkCase)
+	found := diagtest.Run(t, "pages", checkCase)
 	for _, code := range validationCodes() {
 		if got := found[code.ID]; !slices.Equal(got, []string{code.ID}) {
-			t.Errorf("testdata/codes/%s.txtar yields %v, want exactly %s once", code.ID, got, code.ID)
+			t.Errorf("pages/%s.txtar yields %v, want exactly %s once", code.ID, got, code.ID)
 		}
 		if code.Title == "" || code.Cause == "" || code.Fix == "" {
 			t.Errorf("%s lacks a title, cause or fix", code.ID)

@@ -27,6 +27,7 @@ func newApp(c *console) *cli.Command {
 			publishCommand(c),
 			issueBundleCommand(c),
 			caCommand(c),
+			explainCommand(c),
 			versionCommand(c),
 		},
 	})

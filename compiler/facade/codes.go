@@ -1,14 +1,26 @@
 package facade
 
-import "github.com/florete/flor/compiler/diag"
+import (
+	"embed"
+
+	"github.com/florete/flor/compiler/diag"
+)
 
 var registry diag.Registry
+
+// pages has a source for each code that yields exactly it.
+//
+//go:embed pages/*.txtar
+var pages embed.FS
 
 // Registry has the codes of this package with cause and fix.
 func Registry() []diag.Code { return registry.Codes() }
 
 // Codes maps each code of this package to one line.
 func Codes() map[string]string { return registry.Titles() }
+
+// Page has cause, example and fix of a code of [Registry].
+func Page(code diag.Code) (diag.Page, error) { return diag.ReadPage(pages, "pages", code) }
 
 // Finding and reading files (CMP-2).
 var (

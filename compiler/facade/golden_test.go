@@ -14,12 +14,12 @@ import (
 )
 
 // TestEveryCodeHasAnExampleThatYieldsExactlyIt runs the archives of
-// testdata/codes, one for each code of the registry (CMP-1, CMP-2).
+// pages, one for each code of the registry (CMP-1, CMP-2).
 func TestEveryCodeHasAnExampleThatYieldsExactlyIt(t *testing.T) {
-	found := diagtest.Run(t, "testdata/codes", loadCase)
+	found := diagtest.Run(t, "pages", loadCase)
 	for _, code := range Registry() {
 		if got := found[code.ID]; !slices.Equal(got, []string{code.ID}) {
-			t.Errorf("testdata/codes/%s.txtar yields %v, want exactly %s once", code.ID, got, code.ID)
+			t.Errorf("pages/%s.txtar yields %v, want exactly %s once", code.ID, got, code.ID)
 		}
 		if code.Title == "" || code.Cause == "" || code.Fix == "" {
 			t.Errorf("%s lacks a title, cause or fix", code.ID)

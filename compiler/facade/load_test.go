@@ -177,6 +177,8 @@ func TestGlobs(t *testing.T) { // CMP-2
 // panics, every finding has a place inside its file, and is there once.
 func FuzzLoad(f *testing.F) {
 	seeds, _ := filepath.Glob("testdata/*/*.txtar")
+	pages, _ := filepath.Glob("pages/*.txtar")
+	seeds = append(seeds, pages...)
 	for _, name := range seeds {
 		text, err := os.ReadFile(name)
 		if err != nil {
