@@ -63,35 +63,44 @@ func (s *FileStore) Close() error {
 }
 
 // Load implements Storage. A file that cannot be understood is renamed to
-// <name>.corrupt-<UTC> and reported as Damage; one of a newer program is an
-// error and stays untouched.
+// <name>.corrupt-<UTC> and reported as Damage; one of a newer program, or one
+// that the disk does not give, is an error, and then nothing at all is touched.
 func (s *FileStore) Load(context.Context) (State, Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var state State
-	err := errors.Join(s.loadFloors(&state), s.loadTree(&state))
+	floors, floorsProblem := s.loadFloors()
+	tree, treeProblem := s.loadTree()
+	if err := errors.Join(beyondRepair(floorsFile, floorsProblem), beyondRepair(treeFile, treeProblem)); err != nil {
+		return State{}, 0, err
+	}
+	state := State{Tree: tree, Floors: floors}
+	err := errors.Join(
+		s.setAside(&state, floorsDamaged, floorsFile, floorsProblem),
+		s.setAside(&state, treeDamaged, treeFile, treeProblem))
 	if err != nil {
 		return State{}, 0, err
 	}
 	return state, s.revisions.current(), nil
 }
 
-func (s *FileStore) loadTree(state *State) error {
+func (s *FileStore) loadTree() (*Tree, error) {
 	doc, err := s.read(treeFile, envelope.MaxSetPublish)
 	if err != nil || doc == nil {
-		return s.damaged(state, treeDamaged, treeFile, err)
+		return nil, err
 	}
-	state.Tree, err = ParseTree(doc)
-	return s.damaged(state, treeDamaged, treeFile, err)
+	tree, err := ParseTree(doc)
+	if err != nil {
+		return nil, newerOr(treeFile, "", doc, err)
+	}
+	return tree, nil
 }
 
-func (s *FileStore) loadFloors(state *State) error {
+func (s *FileStore) loadFloors() (Floors, error) {
 	text, err := s.read(floorsFile, maxFloors)
 	if err != nil || text == nil {
-		return s.damaged(state, floorsDamaged, floorsFile, err)
+		return Floors{}, err
 	}
-	state.Floors, err = parseFloors(text)
-	return s.damaged(state, floorsDamaged, floorsFile, err)
+	return parseFloors(text)
 }
 
 // read gives the content of a file, nil when there is none.
@@ -106,21 +115,45 @@ func (s *FileStore) read(name string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// damaged sets an unreadable file aside under a name that tells when, and notes
-// it. A problem of the disk is an error and no damage: the file may be whole.
-func (s *FileStore) damaged(state *State, reason Reason, name string, problem error) error {
+// beyondRepair gives a problem that is no damage: what a newer program wrote must
+// not be touched, and a file that the disk does not give may be whole.
+func beyondRepair(name string, problem error) error {
+	if problem == nil || isDamage(problem) {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", name, problem)
+}
+
+// setAside renames a damaged file to a name that tells when, and notes it. It
+// removes nothing, not even what was set aside in the same second.
+func (s *FileStore) setAside(state *State, reason Reason, name string, problem error) error {
 	if problem == nil {
 		return nil
 	}
-	if !isDamage(problem) {
-		return fmt.Errorf("read %s: %w", name, problem)
+	aside, err := s.freeName(name + ".corrupt-" + s.now().UTC().Format("20060102T150405Z"))
+	if err == nil {
+		err = errors.Join(s.disk.Rename(name, aside), s.disk.SyncDir("."))
 	}
-	aside := name + ".corrupt-" + s.now().UTC().Format("20060102T150405Z")
-	if err := errors.Join(s.disk.RemoveAll(aside), s.disk.Rename(name, aside), s.disk.SyncDir(".")); err != nil {
+	if err != nil {
 		return fmt.Errorf("set aside %s, which is damaged (%w): %w", name, problem, err)
 	}
 	state.Damage = append(state.Damage, Damage{Reason: reason, Name: name, SetAs: aside, Problem: problem})
 	return nil
+}
+
+// freeName is wish, or wish with the first number behind it that is not taken.
+func (s *FileStore) freeName(wish string) (string, error) {
+	name := wish
+	for n := 2; ; n++ {
+		_, err := s.disk.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		name = fmt.Sprintf("%s.%d", wish, n)
+	}
 }
 
 func isDamage(problem error) bool {

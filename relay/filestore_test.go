@@ -233,17 +233,46 @@ func TestAFileThatIsNoFileIsSetAside(t *testing.T) {
 // A state of a newer program is refused, and nothing is touched.
 func TestARecordOfANewerProgramIsNotTouched(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"1.1", "2.0", "10.3"} {
+	const broken = "\x00\x00"
+	cases := map[string]struct{ floors, tree, version string }{
+		"the next minor of the record":            {`{"schema_version":"1.1","floors":{},"more":true}`, broken, "1.1"},
+		"the next major of the record":            {`{"schema_version":"2.0","nodes":[]}`, broken, "2.0"},
+		"a late one":                              {`{"schema_version":"10.3","floors":{}}`, broken, "10.3"},
+		"a tree of a newer form":                  {broken, `{"schema_version":"1.0","artifacts":[]}`, "1.0"},
+		"a tree of a much newer form":             {broken, `{"schema_version":"3.2","nodes":{"alpha":[]}}`, "3.2"},
+		"a tree with its version behind the rest": {broken, `{"artifacts":[{}],"schema_version":"2.0"}`, "2.0"},
+	}
+	for name, c := range cases {
 		d := newDisk(t)
-		text := `{"schema_version":"` + version + `","floors":{},"more":true}`
-		d.write("floors.json", text)
+		d.write("floors.json", c.floors)
+		d.write("tree.json", c.tree)
 		_, err := d.start(nil)
 		var newer *StateTooNew
-		if !errors.As(err, &newer) || !strings.Contains(err.Error(), "FL3125") || !strings.Contains(err.Error(), "upgrade") {
-			t.Errorf("%s: %v", version, err)
+		if !errors.As(err, &newer) || newer.Version != c.version ||
+			!strings.Contains(err.Error(), "FL3125") || !strings.Contains(err.Error(), "upgrade") {
+			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff([]string{"floors.json"}, d.names()); diff != "" || d.read("floors.json") != text {
-			t.Errorf("%s: the state was touched: %s", version, diff)
+		if diff := cmp.Diff([]string{"floors.json", "tree.json"}, d.names()); diff != "" ||
+			d.read("floors.json") != c.floors || d.read("tree.json") != c.tree {
+			t.Errorf("%s: the state was touched: %s", name, diff)
+		}
+	}
+}
+
+// CRD-7: what was set aside before is never overwritten, however fast a file is
+// damaged again.
+func TestWhatWasSetAsideStays(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	texts := []string{"first", "second", "third"}
+	for _, text := range texts {
+		d.write("tree.json", text)
+		d.mustStart()
+	}
+	const aside = "tree.json.corrupt-20260420T120000Z"
+	for i, name := range []string{aside, aside + ".2", aside + ".3"} {
+		if got := d.read(name); got != texts[i] {
+			t.Errorf("%s holds %q, want %q", name, got, texts[i])
 		}
 	}
 }

@@ -36,8 +36,8 @@ type StateTooNew struct{ Name, Version string }
 func (*StateTooNew) Code() string { return stateTooNew.Code() }
 
 func (e *StateTooNew) Error() string {
-	return fmt.Sprintf("%s %s: %s has schema_version %s, this program writes %s: upgrade flor-coordinator",
-		e.Code(), stateTooNew, e.Name, e.Version, floorsVersion)
+	return fmt.Sprintf("%s %s: %s has schema_version %s, which this program does not know: upgrade flor-coordinator",
+		e.Code(), stateTooNew, e.Name, e.Version)
 }
 
 // text writes the record as floors.json, nodes in order of name.
@@ -60,10 +60,10 @@ func (f Floors) text() ([]byte, error) {
 func parseFloors(text []byte) (Floors, error) {
 	var doc floorsDocument
 	if err := json.Unmarshal(text, &doc, json.RejectUnknownMembers(true)); err != nil {
-		return Floors{}, newerOr(text, &floorsError{err: err})
+		return Floors{}, newerOr(floorsFile, floorsVersion, text, &floorsError{err: err})
 	}
 	if doc.SchemaVersion != floorsVersion {
-		return Floors{}, newerOr(text, &floorsError{err: fmt.Errorf("schema_version %q", doc.SchemaVersion)})
+		return Floors{}, newerOr(floorsFile, floorsVersion, text, &floorsError{err: fmt.Errorf("schema_version %q", doc.SchemaVersion)})
 	}
 	floors := Floors{byName: make(map[string]floor, len(doc.Floors))}
 	for node, version := range doc.Floors {
@@ -88,15 +88,16 @@ func (f Floors) read(node string, version uint64) error {
 // newerForm is a schema_version of this major or a later one.
 var newerForm = regexp.MustCompile(`^[1-9][0-9]*\.(0|[1-9][0-9]*)$`)
 
-// newerOr tells a record of a newer program, which must not be touched, from a
-// broken one.
-func newerOr(text []byte, broken error) error {
+// newerOr tells a file of a newer program, which must not be touched, from a
+// broken one. known is the schema_version that this program writes into it, empty
+// for a file that has none.
+func newerOr(name, known string, text []byte, broken error) error {
 	var glance struct {
 		SchemaVersion string `json:"schema_version"`
 	}
-	if json.Unmarshal(text, &glance) != nil || glance.SchemaVersion == floorsVersion ||
+	if json.Unmarshal(text, &glance) != nil || glance.SchemaVersion == known ||
 		!newerForm.MatchString(glance.SchemaVersion) {
 		return broken
 	}
-	return &StateTooNew{Name: floorsFile, Version: glance.SchemaVersion}
+	return &StateTooNew{Name: name, Version: glance.SchemaVersion}
 }
