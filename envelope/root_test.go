@@ -37,7 +37,7 @@ func TestWhoMaySignARoot(t *testing.T) {
 	forged := impostor.Signer("forged")
 	expired, early := ca.Signer("expired", envelopetest.Valid(now.Add(-4*time.Minute), now.Add(-time.Minute))), ca.Signer("early", envelopetest.NotYetValid)
 	renewed := ca.IssueFor(expired.ID, expired.Key)
-	rekeyed := ca.Signer("primary")
+	rekeyed, rekeyedLate := ca.Signer("primary"), ca.Signer("primary", envelopetest.NotYetValid)
 	renamed := ca.IssueFor(spare.ID, primary.Key)
 	mesh := ca.CtrlSigner("mesh")
 
@@ -72,6 +72,7 @@ func TestWhoMaySignARoot(t *testing.T) {
 		"a held signer beside an expired one":                {heldExpired, signRoot(spare, spare, expired), ""},
 		"a held signer whose certificate was renewed":        {heldExpired, signRoot(renewed, renewed), ""},
 		"a held signer that lists an entry to become valid":  {held, signRoot(primary, primary, early), ""},
+		"a held signer that is retired and lists another":    {retired(held, primary), signRoot(primary, spare), envelope.SignerRetired},
 		// (b) the way back
 		"a new signer, listed by itself":                    {held, signRoot(third, third), ""},
 		"a new signer under the ID of a held one":           {held, signRoot(rekeyed, rekeyed, spare), ""},
@@ -86,6 +87,7 @@ func TestWhoMaySignARoot(t *testing.T) {
 		"a first enrolment that lists a retired key":        {retired(first, spare), signRoot(primary, primary, spare), envelope.SignerRetired},
 		"a first enrolment of an invalid block":             {first, signRoot(primary), envelope.NoMgmtSigner},
 		"a first enrolment of another CA":                   {first, signRoot(forged, forged), envelope.BadSignerCert},
+		"a new signer under a held ID, to become valid":     {held, signRoot(rekeyedLate, rekeyedLate), envelope.SignerExpired},
 		// what is no root
 		"a member that is not named agent": {held, primary.Sign("alpha", "wire", 42, rootPayload{envelopetest.Block(primary)}), envelope.NotRoot},
 		"the name in another case":         {held, primary.Sign("alpha", "Agent", 42, rootPayload{envelopetest.Block(primary)}), envelope.NotRoot},
@@ -224,10 +226,10 @@ func TestAdoptLeavesTheOldValueAlone(t *testing.T) {
 	t.Parallel()
 	ca := envelopetest.NewAuthority("rete-lovers")
 	primary, spare := ca.Signer("primary"), ca.Signer("spare")
-	held := ca.Held(envelopetest.Block(primary))
+	held := ca.Held(envelopetest.Block(primary, spare))
 	held.Retired = append(make([]string, 0, 8), "earlier")
 	next := held.Adopt(trustSet(t, ca, envelopetest.Block(spare)))
-	_ = held.Adopt(trustSet(t, ca, envelopetest.Block(ca.Signer("third"))))
+	_ = held.Adopt(trustSet(t, ca, envelopetest.Block(primary)))
 	if diff := cmp.Diff([]string{"earlier", primary.Entry().Pubkey}, next.Retired); diff != "" {
 		t.Error(diff)
 	}

@@ -60,7 +60,7 @@ func Hostname(id spiffeid.ID) (string, error) {
 // The error is a [*HostnameError].
 func ParseHostname(host string, td spiffeid.TrustDomain) (spiffeid.ID, error) {
 	name, ok := strings.CutSuffix(lower(strings.TrimSuffix(host, ".")), "."+td.Name()+hostnameSuffix)
-	if !ok || td.IsZero() {
+	if !ok {
 		return spiffeid.ID{}, noHostname("%.300q does not end in .%s%s", host, td, hostnameSuffix)
 	}
 	if len(host) > MaxHostname+1 {

@@ -219,6 +219,7 @@ func TestVerifySetRefuses(t *testing.T) {
 		"a root that is no agent payload":   {[][]byte{primary.Sign("alpha", "agent", 42, opaque)}, envelope.BadRootPayload},
 		"a root of a newer payload":         {[][]byte{newer}, envelope.SchemaTooNew},
 		"a newer payload that cannot parse": {[][]byte{bytes.Replace(newer, []byte(`"trust": []`), []byte(`"trust": -0`), 1)}, envelope.SchemaTooNew},
+		"a newer payload that was altered":  {[][]byte{bytes.Replace(newer, []byte(`"version": 42`), []byte(`"version": 43`), 1)}, envelope.BadSignature},
 		"the same of this version":          {[][]byte{bytes.Replace(bytes.Replace(newer, []byte(`"trust": []`), []byte(`"trust": -0`), 1), []byte("1.1"), []byte("1.0"), 1)}, envelope.InexactNumber},
 		"a member of a newer envelope":      {[][]byte{good[0], bytes.Replace(good[1], []byte("1.0"), []byte("1.1"), 1)}, envelope.SchemaTooNew},
 	}
