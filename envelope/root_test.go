@@ -73,6 +73,7 @@ func TestWhoMaySignARoot(t *testing.T) {
 		"a held signer whose certificate was renewed":        {heldExpired, signRoot(renewed, renewed), ""},
 		"a held signer that lists an entry to become valid":  {held, signRoot(primary, primary, early), ""},
 		"a held signer that is retired and lists another":    {retired(held, primary), signRoot(primary, spare), envelope.SignerRetired},
+		"a held signer whose ID is listed with another key":  {held, signRoot(primary, rekeyed), envelope.SignerNotListed},
 		// (b) the way back
 		"a new signer, listed by itself":                    {held, signRoot(third, third), ""},
 		"a new signer under the ID of a held one":           {held, signRoot(rekeyed, rekeyed, spare), ""},
