@@ -41,6 +41,8 @@ type place struct {
 	t                       *testing.T
 	artifact, state, socket string
 	listen                  config.Listen
+	binary                  string
+	attr                    *syscall.SysProcAttr // nil: as who runs the tests
 }
 
 func newPlace(t *testing.T) *place {
@@ -52,6 +54,7 @@ func newPlace(t *testing.T) *place {
 	t.Cleanup(func() { os.RemoveAll(run) })
 	p := &place{
 		t: t, artifact: filepath.Join(run, "coordinator.json"), state: t.TempDir(), socket: filepath.Join(run, "c.sock"),
+		binary: os.Args[0],
 		listen: config.Listen{Sync: freeAddress(t), Publish: freeAddress(t)},
 	}
 	p.give(config.Config{SchemaVersion: config.SchemaVersion, Listen: p.listen})
@@ -79,7 +82,8 @@ func freeAddress(t *testing.T) string {
 }
 
 func (p *place) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
+	cmd := exec.Command(p.binary, args...)
+	cmd.SysProcAttr = p.attr
 	cmd.Env = append(os.Environ(), asProgram+"=1", "FLORWL_SCOPE=demo", "FLORWL_NAME=coordinator",
 		"FLORWL_MGMT_ARTIFACT="+p.artifact, "FLORWL_STATE_DIR="+p.state, "FLORWL_CONTROL_SOCKET="+p.socket)
 	return cmd
