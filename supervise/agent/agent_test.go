@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise/control"
 	"github.com/florete/flor/supervise/program"
@@ -179,16 +181,42 @@ func TestADamagedSetIsRecovered(t *testing.T) {
 	if err := os.WriteFile(damaged, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	w.relay.tell(func(r *relay) { r.fetches = 0 })
 	c = w.start()
 	doc := w.until(c, "recovered", func(doc control.StatusDoc) bool { return settled(doc) })
 	if !doc.Set.Recovered || doc.Set.Active != 1 || doc.Set.Mark != 2 || len(doc.Health) == 0 {
 		t.Errorf("set: %+v, health %q", doc.Set, doc.Health)
 	}
+	w.relay.until(t, "a fetch without have", func(r *relay) bool { return r.fetches > 0 && r.have == 0 })
 	w.relay.publish(2, second)
 	doc = w.until(c, "v2 again", func(doc control.StatusDoc) bool { return doc.Set.Active == 2 && settled(doc) })
 	if doc.Set.Recovered || doc.Set.Mark != 2 {
 		t.Errorf("set: %+v", doc.Set)
 	}
+}
+
+// SET-5: with no other set, the members that verify run and the others are
+// unverified, which is neither rejected nor crashed (SUP-7); a newer set mends it.
+func TestAPartialSetRunsWhatVerifies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}), workloadOf("app", behaviour{}))
+	damaged := filepath.Join(w.layout.RetesDir(), w.scope, "artifacts/mgmt/sets/v1/app.json")
+	if err := os.WriteFile(damaged, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := w.start()
+	doc := w.until(c, "flor up, app not", func(doc control.StatusDoc) bool {
+		return len(doc.Workloads) == 2 && doc.Workloads[0].State == "up" && doc.Workloads[1].State == "unverified"
+	})
+	if doc.Workloads[1].Reason == "" || !strings.Contains(strings.Join(doc.Health, "\n"), "app: unverified") {
+		t.Errorf("app: %+v, health %q", doc.Workloads[1], doc.Health)
+	}
+	got := w.sync(c, false, bytes.NewReader(document(w.set(2, workloadOf("flor", behaviour{}), workloadOf("app", behaviour{})))))
+	want := []control.Change{{Name: "app", Action: "start"}}
+	if diff := cmp.Diff(want, got.Workloads); got.Result != control.Applied || diff != "" {
+		t.Errorf("sync: %+v %s", got, diff)
+	}
+	w.until(c, "all up", settled)
 }
 
 // SET-5: nothing usable is exit 78 and names the remedy.

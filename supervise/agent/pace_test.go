@@ -61,6 +61,7 @@ func TestFetchPace(t *testing.T) {
 			{answer{bad: true, digest: "y"}, 500 * ms, 0},
 			{fault, 1000 * ms, 0},
 			{answer{bad: true, digest: "y"}, interval, 0},
+			{answer{bad: true, digest: "z", watches: true}, 2000 * ms, 0},
 		}},
 		{"another coordinator that cannot watch is polled", []turn{
 			{answer{watches: true}, 0, watchFor},

@@ -63,3 +63,18 @@ func TestOnlyWhatRunsOnSomethingNewIsChecked(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// ENV-8, SUP-2: a process is kept as long as executable and canonical payload are
+// the same.
+func TestRevisionNamesExecutableAndPayload(t *testing.T) {
+	t.Parallel()
+	m := set("a=x:1")[0]
+	if m.revision() != set("b=x:1")[0].revision() {
+		t.Error("a name is part of the revision")
+	}
+	for _, other := range set("a=y:1 a=x:2 a=x1:") {
+		if m.revision() == other.revision() {
+			t.Errorf("run %q payload %q has the revision of run x payload 1", other.run, other.payload)
+		}
+	}
+}

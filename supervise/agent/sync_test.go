@@ -66,9 +66,44 @@ func TestAWatchBringsTheSet(t *testing.T) {
 	if doc.LastSync.Result != control.Applied {
 		t.Errorf("last sync: %+v", doc.LastSync)
 	}
-	// A request cancels the idle watch that has begun and is answered at once.
-	if got := w.sync(c, false, nil); got.Result != control.Unchanged || got.DurationMS > 5000 {
-		t.Errorf("sync during a watch: %+v", got)
+	// A request cancels the idle watch, and is answered at once.
+	watching := func(r *relay) bool { return r.open > 0 }
+	w.relay.until(t, "a watch", watching)
+	asked := time.Now()
+	if got := w.sync(c, false, nil); got.Result != control.Unchanged || time.Since(asked) > patience {
+		t.Errorf("sync during a watch: %+v after %v", got, time.Since(asked))
+	}
+	w.log.await(t, "trigger=start")
+	// So does a restart of what may carry it, before it restarts.
+	w.relay.until(t, "the end of the first watch and the next", func(r *relay) bool { return r.broken > 0 && r.open == 1 })
+	broken := 0
+	w.relay.tell(func(r *relay) { broken = r.broken })
+	if err := c.Restart(t.Context(), "flor"); err != nil {
+		t.Fatal(err)
+	}
+	w.relay.until(t, "the end of the watch", func(r *relay) bool { return r.broken > broken })
+}
+
+// AGT-4.1: a relay that sends the set to whoever has it is not asked in a circle.
+func TestAStubbornRelayIsNotAskedInACircle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}))
+	w.relay.publish(1, nil)
+	c := w.start()
+	w.until(c, "all up", settled)
+	next := w.setOf("alpha", 2, slowPoll, workloadOf("flor", behaviour{}))
+	if got := w.sync(c, false, bytes.NewReader(document(next))); got.Result != control.Applied {
+		t.Fatalf("v2: %+v", got)
+	}
+	w.relay.publish(2, next)
+	w.relay.tell(func(r *relay) { r.waits, r.stubborn = true, true })
+	before, began := w.relay.count(), time.Now()
+	if got := w.sync(c, false, nil); got.Result != control.Unchanged {
+		t.Fatalf("sync: %+v", got)
+	}
+	w.relay.untilFetched(t, before+4)
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("four fetches of the same set within %v", took)
 	}
 }
 
@@ -261,6 +296,9 @@ func TestADryRunChangesNothing(t *testing.T) {
 		t.Errorf("the trial is still there: %v", err)
 	}
 	after := w.until(c, "all up", settled)
+	if after.LastSync != nil && after.LastSync.DryRun {
+		t.Errorf("a dry run is told as the last sync: %+v", after.LastSync)
+	}
 	if diff := cmp.Diff(pids(before), pids(after)); diff != "" || after.Set.Active != 1 {
 		t.Errorf("the dry run had an effect: %+v %s", after.Set, diff)
 	}

@@ -269,15 +269,19 @@ func pids(doc control.StatusDoc) map[string]int {
 type relay struct {
 	server *httptest.Server
 
-	mu      sync.Mutex
-	version uint64
-	doc     []byte
-	status  int // in place of a set; 0: none
-	html    bool
-	waits   bool
-	fetches int
-	held    chan struct{} // answers wait for its close; nil: they do not
-	changed chan struct{}
+	mu       sync.Mutex
+	version  uint64
+	doc      []byte
+	status   int // in place of a set; 0: none
+	html     bool
+	waits    bool
+	fetches  int
+	have     uint64        // of the last fetch
+	stubborn bool          // sends the set to whoever has it already
+	broken   int           // watches that the node ended
+	open     int           // watches
+	held     chan struct{} // answers wait for its close; nil: they do not
+	changed  chan struct{}
 }
 
 func newRelay(t *testing.T) *relay {
@@ -309,13 +313,13 @@ func (r *relay) hold() (release func()) {
 	return func() { r.tell(func(r *relay) { r.held = nil }); close(held) }
 }
 
-// untilFetched waits for the relay to have been asked n times.
-func (r *relay) untilFetched(t *testing.T, n int) {
+// until waits for the relay to have seen something.
+func (r *relay) until(t *testing.T, what string, seen func(*relay) bool) {
 	t.Helper()
 	timeout := time.After(patience)
 	for {
 		r.mu.Lock()
-		changed, enough := r.changed, r.fetches >= n
+		changed, enough := r.changed, seen(r)
 		r.mu.Unlock()
 		if enough {
 			return
@@ -323,9 +327,15 @@ func (r *relay) untilFetched(t *testing.T, n int) {
 		select {
 		case <-changed:
 		case <-timeout:
-			t.Fatalf("the relay was not asked %d times", n)
+			t.Fatalf("the relay has not seen %s", what)
 		}
 	}
+}
+
+// untilFetched waits for the relay to have been asked n times.
+func (r *relay) untilFetched(t *testing.T, n int) {
+	t.Helper()
+	r.until(t, strconv.Itoa(n)+" fetches", func(r *relay) bool { return r.fetches >= n })
 }
 
 func (r *relay) count() int {
@@ -336,16 +346,20 @@ func (r *relay) count() int {
 
 func (r *relay) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	var held chan struct{}
-	r.tell(func(r *relay) { r.fetches, held = r.fetches+1, r.held })
+	have, _ := strconv.ParseUint(req.URL.Query().Get("have"), 10, 64)
+	r.tell(func(r *relay) { r.fetches, r.have, held = r.fetches+1, have, r.held })
 	if held != nil {
 		<-held
 	}
-	have, _ := strconv.ParseUint(req.URL.Query().Get("have"), 10, 64)
 	wait, _ := strconv.Atoi(req.URL.Query().Get("wait"))
+	if wait > 0 {
+		r.tell(func(r *relay) { r.open++ })
+		defer r.tell(func(r *relay) { r.open-- })
+	}
 	deadline := time.After(time.Duration(wait) * time.Second)
 	for {
 		r.mu.Lock()
-		empty := r.status != 0 || have == r.version
+		empty := r.status != 0 || have == r.version && !r.stubborn
 		changed, holds := r.changed, r.waits && wait > 0
 		if !empty || !holds {
 			r.answer(rw, have)
@@ -356,8 +370,9 @@ func (r *relay) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		select {
 		case <-changed:
 		case <-deadline:
-			holds, wait = false, 0
+			wait = 0
 		case <-req.Context().Done():
+			r.tell(func(r *relay) { r.broken++ })
 			return
 		}
 	}
@@ -380,7 +395,7 @@ func (r *relay) answer(rw http.ResponseWriter, have uint64) {
 		rw.Header().Set("Retry-After", "1")
 		rw.WriteHeader(r.status)
 		io.WriteString(rw, `{"error":"not_published"}`)
-	case have == r.version:
+	case have == r.version && !r.stubborn:
 		rw.WriteHeader(http.StatusNotModified)
 	default:
 		rw.Header().Set("Flor-Set-Version", strconv.FormatUint(r.version, 10))
