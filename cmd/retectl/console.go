@@ -34,7 +34,7 @@ func (c *console) tell(format string, args ...any) { fmt.Fprintf(c.out, format+"
 func (c *console) exit(err error) int {
 	var faults *compiler.SourceError
 	switch {
-	case err == nil:
+	case err == nil || errors.As(err, new(reportedFaults)):
 	case errors.As(err, &faults):
 		c.diagnose(faults.Diagnostics, faults.Texts)
 	default:

@@ -10,9 +10,11 @@ import (
 
 func validateCommand(c *console) *cli.Command {
 	return &cli.Command{
-		Name:   "validate",
-		Usage:  "check the YAML of the rete, and write nothing",
-		Flags:  sourceFlags(),
+		Name:  "validate",
+		Usage: "check the YAML of the rete, and write nothing",
+		Description: "Text goes to stderr and shows the first 100 findings. --format json (schema_version, valid, error_count, " +
+			"warning_count, diagnostics) and --format sarif (SARIF 2.1.0) go to stdout and have all.",
+		Flags:  append(sourceFlags(), formatFlag(formatText, formatJSON, formatSARIF)),
 		Action: c.validate,
 	}
 }
@@ -21,11 +23,18 @@ func (c *console) validate(_ context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
+	format, err := format(cmd, formatText, formatJSON, formatSARIF)
+	if err != nil {
+		return err
+	}
 	from, err := source(cmd)
 	if err != nil {
 		return err
 	}
 	loaded, err := compiler.Load(from)
+	if format != formatText {
+		return c.report(format, loaded, err)
+	}
 	if err != nil {
 		return err
 	}
