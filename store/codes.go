@@ -25,6 +25,8 @@ const (
 	NotActive       Reason = "not-active"         // a mark for a set that is not the active one
 	BadWorkloadName Reason = "bad-workload-name"  // not a name that a workload can have
 	StagedElsewhere Reason = "staged-for-dry-run" // a dry run's set cannot be admitted
+	OlderThanMark   Reason = "older-than-mark"    // an enrolment that would let the mark fall
+	HalfEnrolled    Reason = "half-enrolled"      // a re-enrolment that cannot be finished
 )
 
 var codes = map[Reason]struct{ code, meaning string }{
@@ -44,16 +46,12 @@ var codes = map[Reason]struct{ code, meaning string }{
 	NotActive:       {"FL2014", "the mark can only be moved to the active set"},
 	BadWorkloadName: {"FL2015", "not a name that a workload can have"},
 	StagedElsewhere: {"FL2016", "a set staged for a dry run cannot be admitted"},
+	OlderThanMark:   {"FL2017", "an enrolment older than the scope's mark"},
+	HalfEnrolled:    {"FL2018", "a re-enrolment was cut short and cannot be finished"},
 }
 
-// Code returns the reason's stable code, and "FL2000" for a word that is not
-// in the list.
-func (r Reason) Code() string {
-	if c, ok := codes[r]; ok {
-		return c.code
-	}
-	return "FL2000"
-}
+// Code returns the reason's stable code; a word that is not in the list has none.
+func (r Reason) Code() string { return codes[r].code }
 
 // Codes maps every code this package raises to its meaning in one line.
 func Codes() map[string]string {

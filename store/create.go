@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store/durable"
@@ -24,6 +25,25 @@ type Enrolment struct {
 // (BND-2). The caller holds the lock of [LockForEnrolment] and has verified
 // everything. A scope that exists is refused with reason AlreadyEnrolled.
 func Create(stateDir, scope string, e Enrolment) error {
+	return withinRetes(stateDir, scope, func(root *os.Root) error {
+		return create(durable.OS(root).OwnedBy(e.Owner), stateDir, scope, e)
+	})
+}
+
+// CreateInstead makes a scope in the place of one that exists, of which nothing
+// is kept: its whole root is moved aside, to the absolute path that is returned
+// (BND-3). A crash leaves the old scope or the new one, whole, once [Open] or
+// [LockForEnrolment] has settled which. The caller holds the lock.
+func CreateInstead(stateDir, scope string, e Enrolment, now time.Time) (aside string, err error) {
+	aside = replacedPrefix + scope + "-" + now.UTC().Format(replacedTime)
+	err = withinRetes(stateDir, scope, func(root *os.Root) error {
+		return createInstead(durable.OS(root).OwnedBy(e.Owner), scope, aside, e)
+	})
+	return filepath.Join(retesDir(stateDir), aside), err
+}
+
+// withinRetes runs f on the directory of the scope roots.
+func withinRetes(stateDir, scope string, f func(*os.Root) error) error {
 	if err := CheckScope(scope); err != nil {
 		return err
 	}
@@ -31,16 +51,14 @@ func Create(stateDir, scope string, e Enrolment) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	return create(durable.OS(root).OwnedBy(e.Owner), stateDir, scope, e)
+	return errors.Join(f(root), root.Close())
 }
 
-// create works on the directory of the scope roots.
 func create(fsys durable.FS, stateDir, scope string, e Enrolment) error {
 	if err := refuseExisting(fsys, stateDir, scope); err != nil {
 		return err
 	}
-	tree, err := scopeTree(e)
+	tree, err := scopeTree(e, firstState(e.Set))
 	if err != nil {
 		return err
 	}
@@ -48,6 +66,47 @@ func create(fsys durable.FS, stateDir, scope string, e Enrolment) error {
 		return fmt.Errorf("make scope %s: %w", scope, err)
 	}
 	return nil
+}
+
+// createInstead gives the new root a name of its own when it is whole, so that
+// whoever finds it beside no scope knows that it may become the scope.
+func createInstead(fsys durable.FS, scope, aside string, e Enrolment) error {
+	tree, err := scopeTree(e, firstState(e.Set))
+	if err != nil {
+		return err
+	}
+	if err := durable.PublishDir(fsys, nextPrefix+scope, tree); err != nil {
+		return fmt.Errorf("make scope %s: %w", scope, err)
+	}
+	if err := durable.MoveDir(fsys, scope, aside); err != nil {
+		return fmt.Errorf("move scope %s aside: %w", scope, err)
+	}
+	if err := durable.MoveDir(fsys, nextPrefix+scope, scope); err != nil {
+		return fmt.Errorf("make scope %s: %w", scope, err)
+	}
+	return nil
+}
+
+// settleScope finishes or undoes a [CreateInstead] that was cut short. It
+// writes nothing where there is nothing to settle.
+func settleScope(fsys durable.FS, scope string) error {
+	next := nextPrefix + scope
+	_, err := fsys.Lstat(next)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = fsys.Lstat(scope); errors.Is(err, fs.ErrNotExist) {
+		return durable.MoveDir(fsys, next, scope)
+	}
+	return errors.Join(err, durable.RemoveDir(fsys, next))
+}
+
+// firstState is what a first enrolment knows: its set, which is the mark.
+func firstState(set *schema.Set) State {
+	return State{Node: set.Node, Mark: set.Version, Sets: []SetRecord{recordOf(set)}}
 }
 
 func refuseExisting(fsys durable.FS, stateDir, scope string) error {
@@ -58,7 +117,7 @@ func refuseExisting(fsys durable.FS, stateDir, scope string) error {
 	if err != nil {
 		return err
 	}
-	return refuse(AlreadyEnrolled, scope, "%s holds %s: enrol under another name with --as, or stop its agent and move that directory away",
+	return refuse(AlreadyEnrolled, scope, "%s holds %s: enrol under another name with --as",
 		filepath.Join(retesDir(stateDir), scope), describe(fsys, scope))
 }
 
@@ -80,8 +139,7 @@ func describe(fsys durable.FS, scope string) string {
 }
 
 // scopeTree lays out a scope root, parents first.
-func scopeTree(e Enrolment) (durable.Tree, error) {
-	state := State{Node: e.Set.Node, Mark: e.Set.Version, Sets: []SetRecord{recordOf(e.Set)}}
+func scopeTree(e Enrolment, state State) (durable.Tree, error) {
 	text, err := formatState(state)
 	if err != nil {
 		return durable.Tree{}, fmt.Errorf("write %s: %w", stateFile, err)

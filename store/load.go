@@ -152,14 +152,8 @@ func (f *survey) recovered() bool {
 // loadRecorded runs what its record vouches for. What it forgets it forgets
 // in state.json first: a crash in between finds the same damage again.
 func (s *Scope) loadRecorded(st State, found survey) (*Loaded, error) {
-	st.Active = found.chosen.set.Version
-	if found.recovered() {
-		st = st.dropping(found.bad())
-	} else {
-		st = st.settled()
-	}
 	s.lost = false
-	if err := s.saveState(st); err != nil {
+	if err := s.saveState(found.stateAfter(st)); err != nil {
 		return nil, err
 	}
 	if err := s.activate(found); err != nil {
@@ -169,6 +163,15 @@ func (s *Scope) loadRecorded(st State, found survey) (*Loaded, error) {
 		return nil, err
 	}
 	return &Loaded{Active: found.chosen.set, State: s.state, Recovered: found.recovered(), Problem: found.problem}, nil
+}
+
+// stateAfter is the state once the chosen set is the active one.
+func (f *survey) stateAfter(st State) State {
+	st.Active = f.chosen.set.Version
+	if f.recovered() {
+		return st.dropping(f.bad())
+	}
+	return st.settled()
 }
 
 // bad is the set that current named, when another one takes its place; else 0.
@@ -184,13 +187,23 @@ func (s *Scope) activate(found survey) error {
 	if found.chosen.set.Version == found.current {
 		return nil
 	}
-	// A directory or a link that somebody put there cannot be renamed over.
-	if info, err := s.fsys.Lstat(currentFile); err == nil && !info.Mode().IsRegular() {
-		if err := s.fsys.RemoveAll(currentFile); err != nil {
-			return fmt.Errorf("remove what stands at %s: %w", currentFile, err)
-		}
+	if err := s.clearWay(currentFile); err != nil {
+		return err
 	}
 	return s.writeCurrent(found.chosen.set.Version)
+}
+
+// clearWay removes a directory or a link that somebody put where a file of ours
+// is due: it cannot be renamed over.
+func (s *Scope) clearWay(name string) error {
+	info, err := s.fsys.Lstat(name)
+	if err != nil || info.Mode().IsRegular() {
+		return nil
+	}
+	if err := s.fsys.RemoveAll(name); err != nil {
+		return fmt.Errorf("remove what stands at %s: %w", name, err)
+	}
+	return nil
 }
 
 // loadWithoutTrust runs what the anchor and a root's own block vouch for. It
@@ -201,11 +214,7 @@ func (s *Scope) loadWithoutTrust(found survey, stateErr error) (*Loaded, error) 
 	if err != nil {
 		return nil, err
 	}
-	err = s.choose(&found, func(version uint64) candidate {
-		c := s.inspect(version, "", func(root []byte) (judge, error) { return bySignature(pinned, root) })
-		return c.coherent(pinned)
-	})
-	if err != nil {
+	if err := s.chooseBySignature(&found, pinned); err != nil {
 		return nil, err
 	}
 	problem := errors.Join(stateErr, recorded, found.problem)
@@ -221,6 +230,15 @@ func (s *Scope) loadWithoutTrust(found survey, stateErr error) (*Loaded, error) 
 		return nil, err
 	}
 	return &Loaded{Active: active, State: s.state, Recovered: found.recovered(), TrustLost: true, Problem: problem}, nil
+}
+
+// chooseBySignature chooses among the sets that the anchor and a root's own
+// block vouch for.
+func (s *Scope) chooseBySignature(found *survey, pinned envelope.Anchor) error {
+	return s.choose(found, func(version uint64) candidate {
+		c := s.inspect(version, "", func(root []byte) (judge, error) { return bySignature(pinned, root) })
+		return c.coherent(pinned)
+	})
 }
 
 func (s *Scope) refuseNothing(problem error) error {

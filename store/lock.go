@@ -44,10 +44,19 @@ func LockScope(stateDir, scope string) (*Lock, error) {
 	if err := CheckScope(scope); err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(filepath.Join(retesDir(stateDir), scope)); err != nil {
+	if err := findScope(retesDir(stateDir), scope); err != nil {
 		return nil, notEnrolled(stateDir, scope, err)
 	}
 	return takeLock(stateDir, scope, nil)
+}
+
+// findScope finds a scope, or what is about to replace it (see [CreateInstead]).
+func findScope(retes, scope string) error {
+	_, err := os.Lstat(filepath.Join(retes, scope))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Lstat(filepath.Join(retes, nextPrefix+scope))
+	}
+	return err
 }
 
 // LockForEnrolment takes the lock of a scope that need not exist yet. It makes
@@ -60,7 +69,15 @@ func LockForEnrolment(stateDir, scope string, owner *durable.Owner) (*Lock, erro
 	if err := makeRetes(stateDir, owner); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	return takeLock(stateDir, scope, owner)
+	lock, err := takeLock(stateDir, scope, owner)
+	if err != nil {
+		return nil, err
+	}
+	err = withinRetes(stateDir, scope, func(root *os.Root) error { return settleScope(durable.OS(root), scope) })
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("settle scope %s: %w", scope, err), lock.Release())
+	}
+	return lock, nil
 }
 
 // makeRetes leaves the directories to us; a service user must be able to pass

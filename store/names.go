@@ -14,6 +14,14 @@ import (
 // lockSuffix marks the lock beside a scope root.
 const lockSuffix = ".lock"
 
+// Names beside the scope roots that no scope can have, because they start with
+// a dot (ENV-4).
+const (
+	nextPrefix     = ".next-"     // a whole root that is about to replace a scope
+	replacedPrefix = ".replaced-" // a scope that was replaced, with the time in UTC
+	replacedTime   = "20060102T150405.000Z"
+)
+
 // reservedSuffixes are what the store itself puts behind a scope's name.
 var reservedSuffixes = []string{lockSuffix, durable.TmpSuffix, durable.PartialSuffix}
 
@@ -39,12 +47,14 @@ func (l Layout) Scopes() ([]string, error) {
 	}
 	var scopes []string
 	for _, e := range entries {
-		if e.IsDir() && CheckScope(e.Name()) == nil {
-			scopes = append(scopes, e.Name())
+		// What is about to replace a scope stands for it: see [CreateInstead].
+		name := strings.TrimPrefix(e.Name(), nextPrefix)
+		if e.IsDir() && CheckScope(name) == nil {
+			scopes = append(scopes, name)
 		}
 	}
 	slices.Sort(scopes)
-	return scopes, nil
+	return slices.Compact(scopes), nil
 }
 
 // ChooseScope returns the scope that is meant: the named one, or with no name

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"syscall"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/store/durable"
@@ -29,9 +30,11 @@ type Scope struct {
 	lost    bool   // the state is lost: nothing can be admitted (SET-6)
 }
 
-// Open opens an enrolled scope and finishes or undoes a replacement of its
-// identity that was cut short (SET-8). The caller holds its lock, closes it,
-// and calls [Scope.Load] before anything that admits.
+// Open opens an enrolled scope and settles what an enrolment left that was cut
+// short: a replacement of the scope, of its identity, or of identity and set
+// (SET-8, BND-3). The caller holds its lock, closes it, and calls [Scope.Load]
+// before anything that admits. What is written to the scope belongs to whom its
+// root belongs to.
 func Open(stateDir, scope string) (*Scope, error) {
 	if err := CheckScope(scope); err != nil {
 		return nil, err
@@ -44,11 +47,23 @@ func Open(stateDir, scope string) (*Scope, error) {
 	if err != nil {
 		return nil, notEnrolled(stateDir, scope, err)
 	}
-	s := &Scope{name: scope, dir: filepath.Join(retes, scope), root: root, fsys: durable.OS(root)}
-	if err := durable.SettleDir(s.fsys, identityDir); err != nil {
-		return nil, errors.Join(fmt.Errorf("settle the identity of scope %s: %w", scope, err), root.Close())
+	owner, err := foreignOwner(root)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	s := &Scope{name: scope, dir: filepath.Join(retes, scope), root: root, fsys: durable.OS(root).OwnedBy(owner)}
+	if err := s.settle(); err != nil {
+		return nil, errors.Join(fmt.Errorf("settle scope %s: %w", scope, err), root.Close())
 	}
 	return s, nil
+}
+
+// settle makes one enrolment of what a crash left of two.
+func (s *Scope) settle() error {
+	if err := s.finishEnrolment(); err != nil {
+		return err
+	}
+	return durable.SettleDir(s.fsys, identityDir)
 }
 
 // openScopeRoot opens the directory itself, never what a link leads to.
@@ -58,6 +73,9 @@ func openScopeRoot(retes, scope string) (*os.Root, error) {
 		return nil, err
 	}
 	defer parent.Close()
+	if err := settleScope(durable.OS(parent), scope); err != nil {
+		return nil, err
+	}
 	info, err := parent.Lstat(scope)
 	if err != nil {
 		return nil, err
@@ -66,6 +84,19 @@ func openScopeRoot(retes, scope string) (*os.Root, error) {
 		return nil, &durable.KindError{Name: scope, Want: "directory", Got: info.Mode().String()}
 	}
 	return parent.OpenRoot(scope)
+}
+
+// foreignOwner is whom a directory belongs to, or nil where that is we.
+func foreignOwner(root *os.Root) (*durable.Owner, error) {
+	info, err := root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) == os.Geteuid() {
+		return nil, nil
+	}
+	return &durable.Owner{UID: int(stat.Uid), GID: int(stat.Gid)}, nil
 }
 
 // Close releases the directory handle. The lock is the caller's.

@@ -24,6 +24,8 @@ func enrollCommand(c *console) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "as", Usage: "the local name `SCOPE`; default is the trust domain's"},
 			&cli.StringFlag{Name: "expect-ca", Usage: "refuse a bundle whose CA has not this SHA-256 `FINGERPRINT`"},
+			&cli.BoolFlag{Name: "force", Usage: "replace the scope whatever it holds; it is moved aside, whole, and what it knew is forgotten"},
+			&cli.BoolFlag{Name: "reset-mark", Usage: "let an older set in; gives up the protection from sets that were replaced"},
 			&cli.StringFlag{Name: "passphrase-file", Usage: "read the passphrase of an encrypted bundle from the first line of `FILE`"},
 			&cli.BoolFlag{Name: "no-start", Usage: "install only, and do not look for an agent"},
 		},
@@ -31,7 +33,8 @@ func enrollCommand(c *console) *cli.Command {
 	}
 }
 
-// enroll checks a bundle, tells what is in it, and installs it (BND-1, BND-2).
+// enroll checks a bundle, tells what is in it, and installs it (BND-1, BND-2,
+// BND-3).
 func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 	name, err := oneArgument(cmd, "the bundle, or - for standard input")
 	if err != nil {
@@ -50,14 +53,35 @@ func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 		return refuse(wrongCA, "the bundle's CA has the fingerprint %s, expected was %s; nothing was written", identity.Fingerprint(b.CA), want)
 	}
 	scope := cmp.Or(cmd.String("as"), b.TrustDomain.Name())
-	if err := b.Install(layout.State, scope, nil); err != nil {
+	if err := c.install(layout, scope, b, bundle.Options{Force: cmd.Bool("force"), ResetMark: cmd.Bool("reset-mark")}); err != nil {
 		return err
 	}
-	c.say("enrolled as %s in %s", scope, filepath.Join(layout.RetesDir(), scope))
 	if cmd.Bool("no-start") {
 		return nil
 	}
 	return c.handOver(ctx, layout, scope)
+}
+
+// install shows what the scope holds before anything of it is replaced.
+func (c *console) install(layout store.Layout, scope string, b *bundle.Bundle, o bundle.Options) error {
+	i, err := b.Begin(layout.State, scope, o)
+	if i != nil {
+		c.compare(i, err != nil)
+	}
+	if err != nil {
+		return err
+	}
+	if o.ResetMark {
+		c.warnOfMark(i.Before, b.SetVersion)
+	}
+	if err := errors.Join(i.Commit(), i.Close()); err != nil {
+		return err
+	}
+	if i.Aside != "" {
+		c.say("the scope that was there is in %s; it holds private keys: remove it when nobody needs it", i.Aside)
+	}
+	c.say("enrolled as %s in %s", scope, filepath.Join(layout.RetesDir(), scope))
+	return nil
 }
 
 func (c *console) readBundle(name, passphraseFile string) (*bundle.Bundle, error) {
@@ -65,7 +89,8 @@ func (c *console) readBundle(name, passphraseFile string) (*bundle.Bundle, error
 	if err != nil {
 		return nil, err
 	}
-	plain, err := bundle.Unwrap(file, func() ([]byte, error) { return c.passphrase(passphraseFile) })
+	ask := func() ([]byte, error) { return c.passphrase(passphraseFile, name == "-") }
+	plain, err := bundle.Unwrap(file, ask)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

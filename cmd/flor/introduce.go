@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/relay/config"
+	"github.com/florete/flor/store"
 	"github.com/florete/flor/store/bundle"
 	"github.com/florete/flor/store/identity"
 )
@@ -25,6 +27,43 @@ func (c *console) introduce(b *bundle.Bundle) {
 		c.tell("%-13s %s", p.verb, p.what)
 	}
 	c.say("the bundle is whole; that it comes from your operator, only the CA's fingerprint tells: compare it")
+}
+
+// compare tells what an existing scope holds, where the bundle is another
+// enrolment or is refused, so that a person sees old and new (BND-3).
+func (c *console) compare(i *bundle.Installation, refused bool) {
+	h := i.Before
+	if h == nil {
+		return
+	}
+	if i.Kind == bundle.Again && !refused {
+		c.say("scope %s holds this node already, with mark %d: identity and set are replaced, the state of workloads stays", h.Scope, h.Mark)
+		c.sayLost(h)
+		return
+	}
+	c.tell("held domain   %s", h.Held.Anchor.TrustDomain.Name())
+	c.tell("held node     %s", cmp.Or(h.Node, "cannot be told"))
+	c.tell("held CA       SHA-256 %s", identity.Fingerprint(h.Held.Anchor.CA))
+	for _, signer := range h.Held.Signers.Block().Mgmt {
+		c.tell("held signer   %s", signer.SPIFFEID)
+	}
+	c.tell("held mark     v%d", h.Mark)
+	c.sayLost(h)
+}
+
+// sayLost tells what a scope does not know any more.
+func (c *console) sayLost(h *store.Holding) {
+	if h.Lost != nil {
+		c.say("the scope's record of trust is lost, with the keys that were retired: %v", h.Lost)
+	}
+}
+
+// warnOfMark says what --reset-mark gives up, where it gives up anything.
+func (c *console) warnOfMark(h *store.Holding, version uint64) {
+	if h != nil && version < h.Mark {
+		c.say("--reset-mark: the mark falls from %d to %d: whoever kept a set between the two can offer it again, "+
+			"and with it permissions that were taken back since", h.Mark, version)
+	}
 }
 
 // place is an address that a set listens on or dials.

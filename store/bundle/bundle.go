@@ -2,6 +2,8 @@ package bundle
 
 import (
 	"crypto/x509"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -29,7 +31,8 @@ type Bundle struct {
 	Principals  []spiffeid.ID
 	Set         *schema.Set // the first set of the node, verified
 
-	files map[string][]byte // everything but the manifest
+	files  map[string][]byte // everything but the manifest
+	signer envelope.Entry    // SignedBy's
 }
 
 // Read reads a bundle and checks everything in it by BND-1 at the time now,
@@ -110,6 +113,28 @@ func (b *Bundle) checkTrust(m manifest, text []byte, now time.Time) error {
 	for _, e := range m.Trust.Mgmt {
 		// TrustSet has parsed every one of them.
 		b.Signers = append(b.Signers, spiffeid.RequireFromString(e.SPIFFEID))
+		if e.SPIFFEID == b.SignedBy.String() {
+			b.signer = e
+		}
+	}
+	return b.checkSignerNow(now)
+}
+
+// checkSignerNow judges the signer's window, which decides at admission
+// (ENV-13).
+func (b *Bundle) checkSignerNow(now time.Time) error {
+	der, err := base64.StdEncoding.DecodeString(b.signer.Cert)
+	if err != nil {
+		return refuse(BadTrust, "the certificate of %s: %w", b.SignedBy, err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return refuse(BadTrust, "the certificate of %s: %w", b.SignedBy, err)
+	}
+	if now.Before(cert.NotBefore) || now.After(cert.NotAfter) {
+		expired := fmt.Errorf("the certificate of %s is valid from %s to %s, and it is %s: have the bundle issued anew, or set the clock right",
+			b.SignedBy, cert.NotBefore.Format(time.RFC3339), cert.NotAfter.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		return refuse(BadSignature, "%s: %w", manifestName, &envelope.Refusal{Reason: envelope.SignerExpired, Err: expired})
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ const (
 	WorkFactor         Reason = "work-factor"           // the file asks for too much work
 	NotInstalled       Reason = "installed-differently" // what was written does not read back
 	UnsuitableContents Reason = "unsuitable-contents"   // what was to be packed is no bundle
+	OtherEnrolment     Reason = "other-enrolment"       // the scope holds another rete, CA or node, or cannot be read
+	NotTrustedHere     Reason = "not-trusted-here"      // nobody signed whom the scope would follow (ENV-12)
 )
 
 var codes = map[Reason]struct{ code, meaning string }{
@@ -51,16 +53,12 @@ var codes = map[Reason]struct{ code, meaning string }{
 	WorkFactor:         {"FL2218", "an encrypted bundle whose work factor is over the limit"},
 	NotInstalled:       {"FL2219", "an enrolment that does not read back as it was written"},
 	UnsuitableContents: {"FL2220", "contents that do not make a bundle"},
+	OtherEnrolment:     {"FL2221", "a bundle of another trust domain, CA or node than the scope holds"},
+	NotTrustedHere:     {"FL2222", "a bundle that nobody signed whom the scope would follow"},
 }
 
-// Code returns the reason's stable code, and "FL2200" for a word that is not
-// in the list.
-func (r Reason) Code() string {
-	if c, ok := codes[r]; ok {
-		return c.code
-	}
-	return "FL2200"
-}
+// Code returns the reason's stable code; a word that is not in the list has none.
+func (r Reason) Code() string { return codes[r].code }
 
 // Codes maps every code this package raises to its meaning in one line.
 func Codes() map[string]string {

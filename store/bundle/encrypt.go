@@ -33,7 +33,8 @@ func Encrypt(bundle, passphrase []byte) ([]byte, error) {
 	return []byte(text + "\n"), err
 }
 
-// Unwrap returns a reader of the plain bundle in r. A bundle that is not
+// Unwrap returns a reader of the plain bundle in r, which may be a JWE in compact
+// or in JSON form. A bundle that is not
 // encrypted is returned as it is and ask is not called; for an encrypted one
 // ask gives the passphrase. A wrong one is refused with reason BadPassphrase.
 func Unwrap(r io.Reader, ask func() ([]byte, error)) (io.Reader, error) {
@@ -49,6 +50,9 @@ func Unwrap(r io.Reader, ask func() ([]byte, error)) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(passphrase) == 0 {
+		return nil, refuse(BadPassphrase, "the passphrase is empty")
+	}
 	plain, err := wrapped.Decrypt(passphrase)
 	if err != nil {
 		return nil, refuse(BadPassphrase, "the passphrase is wrong, or the file is damaged: %w", err)
@@ -59,7 +63,7 @@ func Unwrap(r io.Reader, ask func() ([]byte, error)) (io.Reader, error) {
 // parseEncrypted reads the JWE and caps the work that it asks for, before any
 // of it is done.
 func parseEncrypted(data []byte) (*jose.JSONWebEncryption, error) {
-	wrapped, err := jose.ParseEncryptedCompact(string(bytes.TrimSpace(data)),
+	wrapped, err := jose.ParseEncrypted(string(data),
 		[]jose.KeyAlgorithm{jose.PBES2_HS512_A256KW}, []jose.ContentEncryption{jose.A256GCM})
 	if err != nil {
 		return nil, refuse(BadArchive, "the file looks like an encrypted bundle and is none: %w", err)
@@ -71,8 +75,11 @@ func parseEncrypted(data []byte) (*jose.JSONWebEncryption, error) {
 	return wrapped, nil
 }
 
-// looksEncrypted tells a JWE in compact form from an archive, whose first
-// entry's name begins otherwise.
+// looksEncrypted tells a JWE from an archive, which begins with the name of its
+// first entry. A JWE in compact form begins with its header, an object in
+// base64; in JSON form with a brace.
 func looksEncrypted(data []byte) bool {
-	return bytes.HasPrefix(data, []byte(`eyJ`)) && bytes.IndexByte(data[:min(len(data), blockSize)], 0) < 0
+	text := bytes.TrimLeft(data, " \t\r\n")
+	isJWE := bytes.HasPrefix(text, []byte("eyJ")) || bytes.HasPrefix(text, []byte("{"))
+	return isJWE && bytes.IndexByte(data[:min(len(data), blockSize)], 0) < 0
 }

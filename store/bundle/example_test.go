@@ -47,7 +47,7 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(stateDir)
-	if err := b.Install(stateDir, "lovers", nil); err != nil {
+	if err := b.Install(stateDir, "lovers", bundle.Options{}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -3,6 +3,7 @@ package bundle
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -57,6 +58,44 @@ func (k kitchen) bake(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Write(&out, k.contents(), k.signer.ID, k.signer.Key); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// order is a bundle of node alpha as somebody asks for it.
+type order struct {
+	node       string // alpha if empty
+	version    uint64
+	signer     *envelopetest.Identity   // of the set
+	manifestBy *envelopetest.Identity   // signer if nil
+	block      []*envelopetest.Identity // signer alone if empty
+}
+
+func (k kitchen) both(other *envelopetest.Identity) []*envelopetest.Identity {
+	return []*envelopetest.Identity{k.signer, other}
+}
+
+// deliver bakes what was ordered.
+func (k kitchen) deliver(t testing.TB, o order) []byte {
+	t.Helper()
+	node := cmp.Or(o.node, "alpha")
+	block := o.block
+	if len(block) == 0 {
+		block = []*envelopetest.Identity{o.signer}
+	}
+	agent := k.ca.AgentPayload(node, envelopetest.Block(block...), "edge")
+	principal := k.ca.Issue(spiffeid.RequireFromSegments(td, "node", node))
+	c := Contents{
+		CA: k.ca.CA, Principals: []*x509svid.SVID{svid(principal)}, Now: time.Now(),
+		Artifacts: [][]byte{
+			o.signer.Sign(node, envelope.AgentName, o.version, agent),
+			o.signer.Sign(node, "edge", o.version, map[string]any{"schema_version": "1.0"}),
+		},
+	}
+	by := cmp.Or(o.manifestBy, o.signer)
+	var out bytes.Buffer
+	if err := Write(&out, c, by.ID, by.Key); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

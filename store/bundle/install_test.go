@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +27,7 @@ func TestInstall(t *testing.T) {
 	t.Parallel()
 	k := newKitchen()
 	stateDir := filepath.Join(t.TempDir(), "deep", "state")
-	if err := readBundle(t, k.bake(t)).Install(stateDir, "lovers", nil); err != nil {
+	if err := readBundle(t, k.bake(t)).Install(stateDir, "lovers", Options{}); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := store.LockScope(stateDir, "lovers")
@@ -64,27 +63,10 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallTwice refuses an existing scope and says what to do.
-func TestInstallTwice(t *testing.T) {
-	t.Parallel()
-	b, stateDir := readBundle(t, newKitchen().bake(t)), t.TempDir()
-	if err := b.Install(stateDir, "lovers", nil); err != nil {
-		t.Fatal(err)
-	}
-	err := b.Install(stateDir, "lovers", nil)
-	var refusal *store.Refusal
-	if !errors.As(err, &refusal) || refusal.Reason != store.AlreadyEnrolled {
-		t.Fatalf("got %v, want %s", err, store.AlreadyEnrolled)
-	}
-	if !strings.Contains(err.Error(), "--as") {
-		t.Errorf("%q names no next step", err)
-	}
-}
-
 func TestInstallWhileTheAgentRuns(t *testing.T) {
 	t.Parallel()
 	b, stateDir := readBundle(t, newKitchen().bake(t)), t.TempDir()
-	if err := b.Install(stateDir, "lovers", nil); err != nil {
+	if err := b.Install(stateDir, "lovers", Options{}); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := store.LockScope(stateDir, "lovers")
@@ -93,7 +75,7 @@ func TestInstallWhileTheAgentRuns(t *testing.T) {
 	}
 	defer lock.Release()
 	var held *store.HeldError
-	if err := b.Install(stateDir, "lovers", nil); !errors.As(err, &held) || held.PID != os.Getpid() {
+	if err := b.Install(stateDir, "lovers", Options{}); !errors.As(err, &held) || held.PID != os.Getpid() {
 		t.Errorf("got %v, want a HeldError that names process %d", err, os.Getpid())
 	}
 }
@@ -103,7 +85,7 @@ func TestInstallReadsBack(t *testing.T) {
 	t.Parallel()
 	b := readBundle(t, newKitchen().bake(t))
 	delete(b.files, "identity/certs/web.key")
-	wantReason(t, b.Install(t.TempDir(), "lovers", nil), NotInstalled)
+	wantReason(t, b.Install(t.TempDir(), "lovers", Options{}), NotInstalled)
 }
 
 func TestInstallForAServiceUser(t *testing.T) {
@@ -112,7 +94,7 @@ func TestInstallForAServiceUser(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	stateDir := t.TempDir()
-	if err := readBundle(t, newKitchen().bake(t)).Install(stateDir, "lovers", &durable.Owner{UID: 4711, GID: 4711}); err != nil {
+	if err := readBundle(t, newKitchen().bake(t)).Install(stateDir, "lovers", Options{Owner: &durable.Owner{UID: 4711, GID: 4711}}); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(filepath.Join(stateDir, "retes", "lovers"), func(path string, _ os.DirEntry, err error) error {

@@ -277,17 +277,28 @@ func fileNamed(files []file, name string) []byte {
 	return files[slices.IndexFunc(files, func(f file) bool { return f.name == name })].data
 }
 
-// TestExpiredSigner is ENV-13 at enrolment: the signer of the set must be valid
-// at the time of it.
+// TestExpiredSigner is ENV-13 at enrolment: who signed the set, and who signed
+// the manifest, must be valid at the time of it.
 func TestExpiredSigner(t *testing.T) {
 	t.Parallel()
 	k := newKitchen()
-	archive := k.bake(t)
-	_, err := Read(bytes.NewReader(archive), k.signer.Cert.NotAfter.Add(time.Hour))
-	wantReason(t, err, BadSet)
-	var refusal *envelope.Refusal
-	if !errors.As(err, &refusal) || refusal.Reason != envelope.SignerExpired {
-		t.Errorf("the cause is %v", err)
+	soon := k.ca.Signer("soon", envelopetest.Valid(time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
+	for name, c := range map[string]struct {
+		order order
+		want  Reason
+	}{
+		"of the set":      {order{version: 3, signer: soon, manifestBy: k.signer, block: k.both(soon)}, BadSet},
+		"of the manifest": {order{version: 3, signer: k.signer, manifestBy: soon, block: k.both(soon)}, BadSignature},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Read(bytes.NewReader(k.deliver(t, c.order)), time.Now().Add(2*time.Hour))
+			wantReason(t, err, c.want)
+			var refusal *envelope.Refusal
+			if !errors.As(err, &refusal) || refusal.Reason != envelope.SignerExpired {
+				t.Errorf("the cause is %v", err)
+			}
+		})
 	}
 }
 

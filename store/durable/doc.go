@@ -19,7 +19,7 @@
 // [RemoveDir] takes a directory away by renaming it to <dir>.partial first, so
 // that half a directory never stands under a final name. [ReplaceDir] exchanges
 // a whole directory in two renames; [SettleDir] finishes or undoes the middle of
-// them at the next start.
+// them at the next start. [MoveDir] gives a directory another name.
 //
 // Every file and directory gets its exact mode, whatever the umask, and its
 // owner before it is renamed to its final name (SET-1).

@@ -124,6 +124,27 @@ func TestReplaceDirAndSettle(t *testing.T) {
 	}
 }
 
+// TestReplaceDirThatIsMissing makes it.
+func TestReplaceDirThatIsMissing(t *testing.T) {
+	t.Parallel()
+	d, dir := openDir(t)
+	must(t, durable.ReplaceDir(d, "id", durable.Tree{Perm: 0o700}))
+	wantTree(t, dir, "drwx------ id")
+}
+
+// TestMoveDir moves to a free name only.
+func TestMoveDir(t *testing.T) {
+	t.Parallel()
+	d, dir := openDir(t)
+	must(t, durable.PublishDir(d, "a", durable.Tree{Perm: 0o700}))
+	must(t, durable.PublishDir(d, "c", durable.Tree{Perm: 0o700}))
+	must(t, durable.MoveDir(d, "a", "b"))
+	if err := durable.MoveDir(d, "b", "c"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("moved over another: %v", err)
+	}
+	wantTree(t, dir, "drwx------ b", "drwx------ c")
+}
+
 // TestReplaceFileFaults is SET-2: before the rename a fault means not written,
 // after it unknown.
 func TestReplaceFileFaults(t *testing.T) {

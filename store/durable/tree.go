@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -45,6 +46,19 @@ func StageDir(fsys FS, dir string, tree Tree) error {
 // PublishStaged gives a staged directory its final name and makes that durable.
 func PublishStaged(fsys FS, dir string) error {
 	return renameSynced(fsys, dir+PartialSuffix, dir)
+}
+
+// MoveDir gives a directory another name within its parent and makes that
+// durable. The new name must be free.
+func MoveDir(fsys FS, oldName, newName string) error {
+	taken, err := exists(fsys, newName)
+	if err != nil {
+		return err
+	}
+	if taken {
+		return fmt.Errorf("move %s to %s: %w", oldName, newName, fs.ErrExist)
+	}
+	return renameSynced(fsys, oldName, newName)
 }
 
 // DiscardStaged removes what StageDir wrote.
@@ -105,8 +119,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// ReplaceDir exchanges the directory dir for the content of tree. Between its
-// two renames the final name is free; [SettleDir] must run at the next start,
+// ReplaceDir exchanges the directory dir, which may be missing, for the content
+// of tree. Between its two renames the final name is free; [SettleDir] must run at the next start,
 // before anybody reads dir (SET-8).
 func ReplaceDir(fsys FS, dir string, tree Tree) error {
 	if err := SettleDir(fsys, dir); err != nil {
@@ -115,7 +129,7 @@ func ReplaceDir(fsys FS, dir string, tree Tree) error {
 	if err := StageDir(fsys, dir, tree); err != nil {
 		return err
 	}
-	if err := renameSynced(fsys, dir, dir+oldSuffix); err != nil {
+	if err := ignoreMissing(renameSynced(fsys, dir, dir+oldSuffix)); err != nil {
 		return err
 	}
 	if err := PublishStaged(fsys, dir); err != nil {

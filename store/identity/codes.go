@@ -37,14 +37,8 @@ var codes = map[Reason]struct{ code, meaning string }{
 	KeyMismatch: {"FL2110", "a key that is not its certificate's"},
 }
 
-// Code returns the reason's stable code, and "FL2100" for a word that is not
-// in the list.
-func (r Reason) Code() string {
-	if c, ok := codes[r]; ok {
-		return c.code
-	}
-	return "FL2100"
-}
+// Code returns the reason's stable code; a word that is not in the list has none.
+func (r Reason) Code() string { return codes[r].code }
 
 // Codes maps every code this package raises to its meaning in one line.
 func Codes() map[string]string {
