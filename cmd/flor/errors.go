@@ -24,7 +24,6 @@ const (
 	badConfig      reason = "bad-config"
 	wrongCA        reason = "wrong-ca"
 	setTooLarge    reason = "set-too-large"
-	agentsDisagree reason = "foreign-agent"
 )
 
 var reasons = map[reason]struct{ code, meaning string }{
@@ -32,7 +31,6 @@ var reasons = map[reason]struct{ code, meaning string }{
 	badConfig:      {"FL2602", "config.toml cannot be read, or has what it must not have"},
 	wrongCA:        {"FL2603", "the bundle's CA is not the one that was expected"},
 	setTooLarge:    {"FL2604", "a set document over its limit"},
-	agentsDisagree: {"FL2605", "the agent on this scope's socket serves another node"},
 }
 
 // Codes lists the codes of the command, with their meanings.
