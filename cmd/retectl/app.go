@@ -24,6 +24,7 @@ func newApp(c *console) *cli.Command {
 			initCommand(c),
 			validateCommand(c),
 			compileCommand(c),
+			diffCommand(c),
 			accessCommand(c),
 			publishCommand(c),
 			issueBundleCommand(c),

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler"
+)
+
+func diffCommand(c *console) *cli.Command {
+	return &cli.Command{
+		Name:  "diff",
+		Usage: "say what the YAML would change: access, addresses, ports, restarts",
+		Description: "Compares with the compiled tree, or with that of a git revision. " +
+			"It exits 0 whatever it finds; for a check, see compile --check.",
+		Flags: append(sourceFlags(),
+			&cli.StringFlag{Name: "against", Usage: "compare with the tree that was committed in `REV`, such as HEAD~3 or a tag"},
+			jsonFlag(),
+		),
+		Action: c.diff,
+	}
+}
+
+func (c *console) diff(ctx context.Context, cmd *cli.Command) error {
+	if err := noArguments(cmd); err != nil {
+		return err
+	}
+	dir, v, err := c.openSource(cmd)
+	if err != nil {
+		return err
+	}
+	tree, err := treeBefore(ctx, dir, cmd.String("against"))
+	if err != nil {
+		return err
+	}
+	diff, err := compiler.Compare(ctx, v, tree)
+	if err != nil {
+		return err
+	}
+	if cmd.Bool("json") {
+		return c.writeJSON(diff)
+	}
+	c.showDiff(diff, tree.Nodes())
+	return nil
+}
+
+func treeBefore(ctx context.Context, dir, revision string) (*compiler.CompiledTree, error) {
+	if revision == "" {
+		return compiler.ReadTree(dir)
+	}
+	return treeAt(ctx, dir, revision)
+}
+
+func (c *console) showDiff(d *compiler.Diff, before int) {
+	if before == 0 {
+		c.say("note: nothing was compiled before, so that everything is new")
+	}
+	if d.Empty() {
+		c.say("nothing changes: %s as before", count(before, "node"))
+		return
+	}
+	s := sections{c: c}
+	s.show("nodes", nodeLines(d))
+	s.show("access", accessLines(d))
+	s.show("settings", moveLines(d.Moves))
+	s.show("on the machines", workloadLines(d.Workloads))
+	s.show("coordinator", roadLines(d.Road))
+}
+
+// sections writes lines under headings, leaves out what is empty, and puts a
+// blank line between.
+type sections struct {
+	c     *console
+	shown bool
+}
+
+func (s *sections) show(heading string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	if s.shown {
+		s.c.tell("")
+	}
+	s.shown = true
+	s.c.tell("%s", heading)
+	for _, line := range lines {
+		s.c.tell("  %s", line)
+	}
+}
+
+func nodeLines(d *compiler.Diff) []string {
+	var lines []string
+	for _, node := range d.Joined {
+		lines = append(lines, fmt.Sprintf("+ %s joins: retectl issue-bundle --node %s, and enrol the machine", node, node))
+	}
+	for _, node := range d.Left {
+		lines = append(lines, fmt.Sprintf("- %s leaves, and is told nothing more: its certificates live on until they expire", node))
+	}
+	return lines
+}
+
+// accessLines has a line for each principal and direction, and one where
+// several gain the same.
+func accessLines(d *compiler.Diff) []string {
+	return append(changeLines("+ %s gains %s", d.Gained), changeLines("- %s loses %s", d.Lost)...)
+}
+
+func changeLines(format string, changes []compiler.AccessChange) []string {
+	var lines []string
+	for len(changes) > 0 {
+		who := changes[0].Principal
+		n := slices.IndexFunc(changes, func(a compiler.AccessChange) bool { return a.Principal != who })
+		if n < 0 {
+			n = len(changes)
+		}
+		var services []string
+		for _, a := range changes[:n] {
+			services = append(services, strings.TrimPrefix(compiler.Described(a.Service), "service "))
+		}
+		lines = append(lines, fmt.Sprintf(format, compiler.Described(who), strings.Join(services, ", ")))
+		changes = changes[n:]
+	}
+	return lines
+}
+
+func moveLines(moves []compiler.Move) []string {
+	var lines []string
+	for _, m := range moves {
+		lines = append(lines, moveLine(m))
+	}
+	return lines
+}
+
+func moveLine(m compiler.Move) string {
+	subject := m.Subject
+	if m.Node != "" && m.Subject != "node "+m.Node {
+		subject += " on " + m.Node
+	}
+	switch {
+	case m.From == "":
+		return fmt.Sprintf("+ %s: %s %s", subject, m.Setting, m.To)
+	case m.To == "":
+		return fmt.Sprintf("- %s: %s %s", subject, m.Setting, m.From)
+	}
+	return fmt.Sprintf("~ %s: %s %s → %s", subject, m.Setting, m.From, m.To)
+}
+
+func workloadLines(changes []compiler.WorkloadChange) []string {
+	words := map[compiler.Action]string{
+		compiler.Start:   "starts",
+		compiler.Stop:    "stops",
+		compiler.Restart: "restarts, and its connections are cut",
+		compiler.Swap:    "changes in place, and no connection is cut",
+	}
+	var lines []string
+	for _, w := range changes {
+		lines = append(lines, fmt.Sprintf("%s: %s %s", w.Node, w.Workload, words[w.Action]))
+	}
+	return lines
+}
+
+// roadLines warns of nodes that are left behind (CMP-18).
+func roadLines(road *compiler.RoadMove) []string {
+	if road == nil {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("! it moves from %s to %s; compile wants --move-coordinator", road.From, road.To)}
+	if len(road.Stranded) > 0 {
+		lines = append(lines, fmt.Sprintf("! stranded, unless they fetch before the old one goes: %s", strings.Join(road.Stranded, ", ")))
+	}
+	return lines
+}
