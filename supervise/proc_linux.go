@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +14,18 @@ import (
 
 // procStat is what /proc/<pid>/stat tells that matters here.
 type procStat struct {
-	state string
-	group int
+	pid     int
+	command string
+	state   string
+	parent  int
+	group   int
 	// start is when the process started, in clock ticks since boot.
 	start uint64
 }
+
+// ended is true for a zombie: it holds nothing, and only its parent can make it
+// go.
+func (p procStat) ended() bool { return p.state == "Z" || p.state == "X" }
 
 func readStat(pid int) (procStat, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -27,23 +35,34 @@ func readStat(pid int) (procStat, error) {
 	return parseStat(string(text))
 }
 
-// parseStat reads fields 3, 5 and 22 of a stat line. Field 2, the name, may
+// parseStat reads fields 1 to 5 and 22 of a stat line. Field 2, the name, may
 // hold anything, spaces and parentheses included, so fields are counted from
 // its last parenthesis.
 func parseStat(text string) (procStat, error) {
-	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
+	begin, end := strings.Index(text, " ("), strings.LastIndex(text, ")")
+	if begin < 0 || end < begin+2 {
+		return procStat{}, fmt.Errorf("unknown form of /proc/<pid>/stat: %q", text)
+	}
+	fields := strings.Fields(text[end+1:])
 	if len(fields) < 20 {
 		return procStat{}, fmt.Errorf("unknown form of /proc/<pid>/stat: %q", text)
 	}
-	group, err := strconv.Atoi(fields[2])
-	if err != nil {
-		return procStat{}, fmt.Errorf("process group in /proc/<pid>/stat: %w", err)
+	var numbers [3]int
+	for i, field := range []string{text[:begin], fields[1], fields[2]} {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return procStat{}, fmt.Errorf("number in /proc/<pid>/stat: %w", err)
+		}
+		numbers[i] = n
 	}
 	start, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
 		return procStat{}, fmt.Errorf("start time in /proc/<pid>/stat: %w", err)
 	}
-	return procStat{state: fields[0], group: group, start: start}, nil
+	return procStat{
+		pid: numbers[0], command: text[begin+2 : end], state: fields[0],
+		parent: numbers[1], group: numbers[2], start: start,
+	}, nil
 }
 
 // startTicks returns when a process started, in clock ticks since boot.
@@ -60,7 +79,7 @@ func groupLives(pgid int) bool {
 		return false
 	}
 	for member := range groupMembers(pgid) {
-		if member.state != "Z" && member.state != "X" {
+		if !member.ended() {
 			return true
 		}
 	}
@@ -70,17 +89,67 @@ func groupLives(pgid int) bool {
 // groupMembers yields the processes of a group, zombies included.
 func groupMembers(pgid int) iter.Seq[procStat] {
 	return func(yield func(procStat) bool) {
+		for p := range eachProcess() {
+			if p.group == pgid && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// eachProcess yields the rows of the process table, without those that end
+// meanwhile.
+func eachProcess() iter.Seq[procStat] {
+	return func(yield func(procStat) bool) {
 		entries, _ := os.ReadDir("/proc")
 		for _, e := range entries {
 			pid, err := strconv.Atoi(e.Name())
 			if err != nil {
 				continue
 			}
-			if stat, err := readStat(pid); err == nil && stat.group == pgid && !yield(stat) {
+			if stat, err := readStat(pid); err == nil && !yield(stat) {
 				return
 			}
 		}
 	}
+}
+
+// processes reads the whole process table.
+func processes() []procStat { return slices.Collect(eachProcess()) }
+
+// orphans are the children of a process that it has not spawned itself.
+func orphans(table []procStat, self int, spawned map[int]int) []procStat {
+	var found []procStat
+	for _, p := range table {
+		if p.parent == self && spawned[p.pid] == 0 {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// descendants are the children of a process, and theirs.
+func descendants(table []procStat, root int) []procStat {
+	var found []procStat
+	for _, p := range table {
+		if p.parent == root && p.pid != root {
+			found = append(append(found, p), descendants(table, p.pid)...)
+		}
+	}
+	return found
+}
+
+// ancestors are the parent of a process, and its parents.
+func ancestors(table []procStat, pid int) map[int]bool {
+	parents := make(map[int]int, len(table))
+	for _, p := range table {
+		parents[p.pid] = p.parent
+	}
+	found := map[int]bool{}
+	for at := parents[pid]; at > 0 && !found[at]; at = parents[at] {
+		found[at] = true
+	}
+	return found
 }
 
 // ticksNow is the present in the count of startTicks.

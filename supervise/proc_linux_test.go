@@ -15,7 +15,7 @@ func TestAStatLineIsReadWhateverTheProcessIsCalled(t *testing.T) {
 	const rest = " S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 0 0"
 	for _, name := range []string{"sh", "a b", "x) R 7 7 7", "(((", "\n"} {
 		got, err := parseStat("42 (" + name + ")" + rest)
-		want := procStat{state: "S", group: 42, start: 98765}
+		want := procStat{pid: 42, command: name, state: "S", parent: 1, group: 42, start: 98765}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(procStat{})); diff != "" || err != nil {
 			t.Errorf("%q: %v (-want +got):\n%s", name, err, diff)
 		}

@@ -22,14 +22,21 @@ type process struct {
 	reaped bool
 	proc   *os.Process
 
-	// life ends when the process is reaped and its group has ended.
+	// lineage ends what the process has left outside of its group; name,
+	// marker and cgroup are by what that is found.
+	lineage *lineage
+	name    string
+	marker  string
+	cgroup  *cgroup
+
+	// life ends when the process is reaped and what it left has ended.
 	life context.Context
 	end  context.CancelFunc
 }
 
 // startProcess spawns a child with exactly the environment of its spec, the
 // null device, its sink, and no other descriptor (SUP-1, SUP-2).
-func startProcess(s *Spec) (*process, error) {
+func startProcess(s *Spec, l *lineage) (*process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -41,17 +48,20 @@ func startProcess(s *Spec) (*process, error) {
 	}
 	defer release()
 	closeOnExec()
-	proc, err := os.StartProcess(s.Path, append([]string{s.Path}, s.Args...), &os.ProcAttr{
-		Dir:   s.Dir,
-		Env:   append([]string{}, s.Env...),
-		Files: []*os.File{null, out, out},
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
+	proc, group, err := l.start(s, func(attr *syscall.SysProcAttr) (*os.Process, error) {
+		return os.StartProcess(s.Path, append([]string{s.Path}, s.Args...), &os.ProcAttr{
+			Dir:   s.Dir,
+			Env:   append([]string{}, s.Env...),
+			Files: []*os.File{null, out, out},
+			Sys:   attr,
+		})
 	})
 	if err != nil {
 		return nil, refuse("FL2305", "spawn-failed", "start %s: %w", s.Name, err)
 	}
-	life, end := context.WithCancel(context.Background())
-	return &process{pid: proc.Pid, proc: proc, life: life, end: end}, nil
+	p := &process{pid: proc.Pid, proc: proc, lineage: l, name: s.Name, marker: s.Marker, cgroup: group}
+	p.life, p.end = context.WithCancel(context.Background())
+	return p, nil
 }
 
 // sinkError is an OpenOut that failed.
@@ -75,12 +85,15 @@ func openOut(s *Spec, null *os.File) (out *os.File, release func(), err error) {
 }
 
 // wait waits for the end of the process, ends its group while the group's
-// number is still its own, and reaps it (SUP-5). It is called once.
+// number is still its own, then what it left outside of it, and reaps it
+// (SUP-5). It is called once.
 func (p *process) wait() (*os.ProcessState, error) {
 	defer p.end()
 	awaitExit(p.pid)
 	p.kill()
+	p.lineage.endLeft(p.name, p.marker, p.cgroup)
 	state, err := p.reap()
+	p.lineage.reaped(p.pid, p.marker)
 	p.awaitGroup()
 	return state, err
 }
@@ -118,7 +131,7 @@ func (p *process) signal(sig syscall.Signal) error {
 // next process finds its ports free.
 func (p *process) awaitGroup() {
 	deadline := time.Now().Add(lingerLimit)
-	for pause := time.Millisecond; groupLives(p.pid) && time.Now().Before(deadline); pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; groupLives(p.pid) && time.Now().Before(deadline); pause = longer(pause) {
 		time.Sleep(pause)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 const (
 	recordFile    = "children.json"
 	recordVersion = "1.0"
+	// childGroup stands before the name of a child in the name of its cgroup.
+	childGroup = "w-"
 	// maxRecord limits the record that is read, in bytes.
 	maxRecord = 1 << 20
 )
@@ -29,9 +32,22 @@ type child struct {
 	BootID     string `json:"boot_id"`
 }
 
+// mark is by what the descendants of a child are found whatever became of the
+// child. It is recorded before the first spawn, so that a child which is not on
+// record yet is found as well (SUP-9).
+type mark struct {
+	Name   string `json:"name"`
+	BootID string `json:"boot_id"`
+	// Marker is [Spec].Marker.
+	Marker string `json:"marker,omitempty"`
+	// Cgroup is the directory of its cgroup.
+	Cgroup string `json:"cgroup,omitempty"`
+}
+
 type recordDoc struct {
 	SchemaVersion string  `json:"schema_version"`
 	Children      []child `json:"children"`
+	Marks         []mark  `json:"marks,omitempty"`
 }
 
 // record is the list of living children in a file of the run directory. An
@@ -41,9 +57,42 @@ type record struct {
 
 	mu       sync.Mutex
 	children map[string]child
+	marks    map[string]mark
 }
 
-func newRecord(dir string) *record { return &record{dir: dir, children: map[string]child{}} }
+func newRecord(dir string) *record {
+	return &record{dir: dir, children: map[string]child{}, marks: map[string]mark{}}
+}
+
+// announce records how to find a child that is going to be spawned.
+func (r *record) announce(name, marker, cgroup string) error {
+	if r.dir == "" || marker == "" && cgroup == "" {
+		return nil
+	}
+	boot, err := bootID()
+	if err != nil {
+		return err
+	}
+	m := mark{Name: name, BootID: boot, Marker: marker, Cgroup: cgroup}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.marks[name] == m {
+		return nil
+	}
+	r.marks[name] = m
+	return r.write()
+}
+
+// retract forgets a child that has left for good, if it was announced.
+func (r *record) retract(name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, announced := r.marks[name]; !announced {
+		return nil
+	}
+	delete(r.marks, name)
+	return r.write()
+}
 
 // add records a process that was just spawned and is not reaped.
 func (r *record) add(name string, pid int) error {
@@ -69,7 +118,19 @@ func (r *record) change(f func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f()
-	return writeRecord(r.dir, r.children)
+	return r.write()
+}
+
+// write is called with mu held.
+func (r *record) write() error {
+	doc := recordDoc{
+		SchemaVersion: recordVersion,
+		Children:      slices.AppendSeq([]child{}, maps.Values(r.children)),
+		Marks:         slices.Collect(maps.Values(r.marks)),
+	}
+	slices.SortFunc(doc.Children, func(a, b child) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(doc.Marks, func(a, b mark) int { return strings.Compare(a.Name, b.Name) })
+	return writeRecord(r.dir, doc)
 }
 
 func identify(name string, pid int) (child, error) {
@@ -83,12 +144,7 @@ func identify(name string, pid int) (child, error) {
 
 // writeRecord replaces the file: temporary file, fsync, rename, fsync of the
 // directory (SET-2).
-func writeRecord(dir string, children map[string]child) error {
-	doc := recordDoc{SchemaVersion: recordVersion, Children: make([]child, 0, len(children))}
-	for _, c := range children {
-		doc.Children = append(doc.Children, c)
-	}
-	slices.SortFunc(doc.Children, func(a, b child) int { return strings.Compare(a.Name, b.Name) })
+func writeRecord(dir string, doc recordDoc) error {
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
@@ -122,42 +178,56 @@ func syncDir(dir string) error {
 
 // readRecord returns what an earlier supervisor recorded; nothing when there
 // is no record.
-func readRecord(dir string) ([]child, error) {
+func readRecord(dir string) (recordDoc, error) {
 	path := filepath.Join(dir, recordFile)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return recordDoc{}, nil
 	}
 	if err != nil {
-		return nil, refuse("FL2302", "bad-record", "%w", err)
+		return recordDoc{}, refuse("FL2302", "bad-record", "%w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
 	if err != nil {
-		return nil, refuse("FL2302", "bad-record", "%w", err)
+		return recordDoc{}, refuse("FL2302", "bad-record", "%w", err)
 	}
-	children, err := parseRecord(text)
+	doc, err := parseRecord(text)
 	if err != nil {
-		return nil, refuse("FL2302", "bad-record", "%s: %w: end what it names by hand, then remove it", path, err)
+		return recordDoc{}, refuse("FL2302", "bad-record", "%s: %w: end what it names by hand, then remove it", path, err)
 	}
-	return children, nil
+	return doc, nil
 }
 
-func parseRecord(text []byte) ([]child, error) {
+func parseRecord(text []byte) (recordDoc, error) {
 	if len(text) > maxRecord {
-		return nil, fmt.Errorf("larger than %d bytes", maxRecord)
+		return recordDoc{}, fmt.Errorf("larger than %d bytes", maxRecord)
 	}
 	var doc recordDoc
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, err
+		return recordDoc{}, err
 	}
 	if doc.SchemaVersion != recordVersion {
-		return nil, fmt.Errorf("schema_version %q, this program knows %q", doc.SchemaVersion, recordVersion)
+		return recordDoc{}, fmt.Errorf("schema_version %q, this program knows %q", doc.SchemaVersion, recordVersion)
 	}
 	for _, c := range doc.Children {
 		if c.PID <= 1 || c.BootID == "" {
-			return nil, fmt.Errorf("child %q has pid %d and boot id %q", c.Name, c.PID, c.BootID)
+			return recordDoc{}, fmt.Errorf("child %q has pid %d and boot id %q", c.Name, c.PID, c.BootID)
 		}
 	}
-	return doc.Children, nil
+	return doc, doc.checkMarks()
+}
+
+// checkMarks refuses marks that would hit more than the child's own.
+func (d *recordDoc) checkMarks() error {
+	for _, m := range d.Marks {
+		name, isGroup := strings.CutPrefix(filepath.Base(m.Cgroup), childGroup)
+		if m.Cgroup != "" && (!filepath.IsAbs(m.Cgroup) || !isGroup || name != m.Name) {
+			return fmt.Errorf("child %q has the cgroup %q", m.Name, m.Cgroup)
+		}
+		if m.Name == "" || m.BootID == "" || m.Marker != "" && !strings.Contains(m.Marker, "=") {
+			return fmt.Errorf("child %q has the marker %q and boot id %q", m.Name, m.Marker, m.BootID)
+		}
+	}
+	return nil
 }

@@ -12,16 +12,16 @@ func FuzzParseRecord(f *testing.F) {
 	f.Add([]byte(`{"schema_version":"1.0","children":[{"name":"a","pid":-42}]}`))
 	f.Add([]byte(`{"schema_version":"9.0"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		children, err := parseRecord(text)
+		doc, err := parseRecord(text)
 		if err != nil {
 			return
 		}
-		for _, c := range children {
+		for _, c := range doc.Children {
 			if c.PID <= 1 || c.BootID == "" {
 				t.Errorf("a child %+v", c)
 			}
 		}
-		if again, err := json.Marshal(recordDoc{recordVersion, children}); err != nil {
+		if again, err := json.Marshal(doc); err != nil {
 			t.Error(err)
 		} else if _, err := parseRecord(again); err != nil {
 			t.Errorf("its own form is refused: %v in %s", err, again)

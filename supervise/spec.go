@@ -24,6 +24,11 @@ type Spec struct {
 	// Env is the whole environment of the child; nothing is added (SUP-1).
 	// Nil is an empty environment, not the supervisor's.
 	Env []string
+	// Marker is an entry of Env, "KEY=value", that no other Spec and nothing
+	// else on this machine has. What a child leaves carries it, and is found
+	// by it (SUP-5, SUP-9; see [Options].Subreaper). Empty leaves only process
+	// group and cgroup.
+	Marker string
 	// Dir is the working directory; empty means the supervisor's.
 	Dir string
 
@@ -146,15 +151,18 @@ type Exit struct {
 }
 
 func checkSpecs(specs []Spec) error {
-	seen := make(map[string]bool, len(specs))
+	named, marked := make(map[string]bool, len(specs)), make(map[string]string, len(specs))
 	for _, s := range specs {
 		if err := s.check(); err != nil {
 			return err
 		}
-		if seen[s.Name] {
+		if named[s.Name] {
 			return refuse("FL2301", "bad-spec", "two specs are named %q: give each its own name", s.Name)
 		}
-		seen[s.Name] = true
+		if other, taken := marked[s.Marker]; taken && s.Marker != "" {
+			return refuse("FL2301", "bad-spec", "%s and %s have the marker %q: give each its own", other, s.Name, s.Marker)
+		}
+		named[s.Name], marked[s.Marker] = true, s.Name
 	}
 	return nil
 }
@@ -165,6 +173,9 @@ func (s *Spec) check() error {
 	}
 	if s.Refused == "" && !filepath.IsAbs(s.Path) {
 		return refuse("FL2301", "bad-spec", "%s: executable %q is not an absolute path", s.Name, s.Path)
+	}
+	if s.Marker != "" && (!strings.Contains(s.Marker, "=") || !slices.Contains(s.Env, s.Marker)) {
+		return refuse("FL2301", "bad-spec", "%s: marker %q is no entry of its environment", s.Name, s.Marker)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,20 @@ type Options struct {
 	RunDir string
 	// Log receives starts, ends and refusals; nil discards them.
 	Log *slog.Logger
+	// Subreaper makes this process the one that orphans of its descendants go
+	// to, so that those which have left their process group are found by their
+	// Spec's Marker and ended with their child (SUP-5). It stays on after Run.
+	// With it, the process must start all its other children by
+	// [Supervisor.RunBeside], or they are taken for orphans: told of, and
+	// reaped when they have ended and nobody has waited for a second. Linux
+	// only; without effect elsewhere.
+	Subreaper bool
+	// Cgroup moves this process to the group "agent" in its own cgroup v2,
+	// and has each child begin in "w-<name>" beside it, which is ended as a
+	// whole with the child; nothing escapes that (SUP-5). Where the own group
+	// is the root, not writable, or another supervisor's, it is logged, and
+	// Subreaper does what it can. Linux only.
+	Cgroup bool
 	// OnRestart, if set, is told of each spawn after the first one of a
 	// child. It must return at once and may be called from any goroutine.
 	OnRestart func(name string, cause Cause)
@@ -50,7 +65,9 @@ type Supervisor struct {
 	opts   Options
 	log    *slog.Logger
 	record *record
-	wg     sync.WaitGroup
+	// lineage knows what children leave behind.
+	lineage *lineage
+	wg      sync.WaitGroup
 
 	// applying serializes whoever changes the list of children.
 	applying sync.Mutex
@@ -72,13 +89,15 @@ func New(opts Options) *Supervisor {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Supervisor{
+	s := &Supervisor{
 		opts: opts, log: log,
 		record:  newRecord(opts.RunDir),
 		workers: map[string]*worker{},
 		changed: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
+	s.lineage = newLineage(log, s.strayed)
+	return s
 }
 
 // jitter is the randomness of the restart policy.
@@ -91,8 +110,14 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+	reaping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var reaper sync.WaitGroup
+	reaper.Go(func() { s.lineage.reapOrphans(reaping) })
 	<-ctx.Done()
 	s.stopAll()
+	stop()
+	reaper.Wait()
+	s.lineage.close()
 	return nil
 }
 
@@ -106,6 +131,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return err
 	}
 	s.phase = running
+	s.lineage.open(s.opts)
 	s.apply(ctx, s.pending)
 	s.pending = nil
 	return nil
@@ -120,6 +146,28 @@ func (s *Supervisor) endSurvivors(ctx context.Context) error {
 		s.log.Warn("ended a process that an earlier supervisor had left", "workload", v.Name, "pid", v.PID)
 	}
 	return err
+}
+
+// announce records by what a child that is going to be spawned is found.
+func (s *Supervisor) announce(spec *Spec) error {
+	return s.record.announce(spec.Name, spec.Marker, s.lineage.groupDir(spec.Name))
+}
+
+// RunBeside runs a command that is no child of the list, to its end: in a
+// process group of its own, whose rest is ended with it, and spared by the
+// search for what children leave, whatever its environment. Its error is that
+// of [exec.Cmd.Run].
+func (s *Supervisor) RunBeside(cmd *exec.Cmd) error { return s.lineage.runBeside(cmd) }
+
+// Strays tells which processes that children left are attributed to none, by
+// pid. A change of them wakes [Supervisor.Watch].
+func (s *Supervisor) Strays() []Stray { return s.lineage.list() }
+
+// strayed wakes whoever watches.
+func (s *Supervisor) strayed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake()
 }
 
 // stopAll ends every child, the last in the list first, each after the one

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SUPERVISE_TEST_RUNDIR"); dir != "" {
 		superviseUntilKilled(dir)
 	}
+	if os.Getenv(orderlyEnv) != "" {
+		superviseByOrders()
+	}
 	goleak.VerifyTestMain(m)
 }
 

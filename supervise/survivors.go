@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -19,16 +20,48 @@ type Survivor struct {
 }
 
 // EndSurvivors ends what an earlier supervisor with this run directory left
-// running: SIGTERM, after grace SIGKILL to the process group, and then its
-// record is removed (SUP-9). A pid that by now belongs to another process is
-// left alone. It returns those it ended. A record that cannot be read is an
-// error and nothing is touched, as is a survivor that does not end.
-// [Supervisor.Run] calls it; no supervisor may be running in dir.
+// running: SIGTERM, after grace SIGKILL to the process group; then, on Linux,
+// whatever is still in the cgroup of a child, and every orphan with its marker
+// in its environment, by SIGKILL; and then its record is removed (SUP-9). A pid
+// that by now belongs to another process is left alone. It returns those it
+// ended. A record that cannot be read is an error and nothing is touched, as is
+// a survivor that does not end. [Supervisor.Run] calls it; no supervisor may be
+// running in dir.
 func EndSurvivors(ctx context.Context, dir string, grace time.Duration) ([]Survivor, error) {
-	children, err := readRecord(dir)
+	doc, err := readRecord(dir)
 	if err != nil {
 		return nil, err
 	}
+	boot, err := bootID()
+	if err != nil {
+		return nil, fmt.Errorf("read the boot id: %w", err)
+	}
+	ended, err := endRecorded(ctx, doc.childrenOf(boot), grace)
+	if err != nil {
+		return ended, err
+	}
+	unrecorded, err := endMarked(ctx, doc.marksOf(boot))
+	ended = append(ended, unrecorded...)
+	if err != nil {
+		return ended, err
+	}
+	if err := os.Remove(filepath.Join(dir, recordFile)); err != nil && !os.IsNotExist(err) {
+		return ended, refuse("FL2302", "bad-record", "%w", err)
+	}
+	return ended, nil
+}
+
+// childrenOf and marksOf leave out what another boot has ended.
+func (d *recordDoc) childrenOf(boot string) []child {
+	return slices.DeleteFunc(d.Children, func(c child) bool { return c.BootID != boot })
+}
+
+func (d *recordDoc) marksOf(boot string) []mark {
+	return slices.DeleteFunc(d.Marks, func(m mark) bool { return m.BootID != boot })
+}
+
+// endRecorded ends the processes that were recorded.
+func endRecorded(ctx context.Context, children []child, grace time.Duration) ([]Survivor, error) {
 	found, err := findSurvivors(children)
 	defer closeAll(found)
 	if err != nil {
@@ -37,22 +70,12 @@ func EndSurvivors(ctx context.Context, dir string, grace time.Duration) ([]Survi
 	if err := endAll(ctx, found, grace); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(filepath.Join(dir, recordFile)); err != nil && !os.IsNotExist(err) {
-		return nil, refuse("FL2302", "bad-record", "%w", err)
-	}
 	return names(found), nil
 }
 
 func findSurvivors(children []child) ([]*survivor, error) {
-	boot, err := bootID()
-	if err != nil {
-		return nil, fmt.Errorf("read the boot id: %w", err)
-	}
 	var found []*survivor
 	for _, c := range children {
-		if c.BootID != boot {
-			continue
-		}
 		s, err := openSurvivor(c)
 		if err != nil {
 			return found, fmt.Errorf("look for %s, pid %d: %w", c.Name, c.PID, err)
@@ -81,10 +104,14 @@ func endAll(ctx context.Context, found []*survivor, grace time.Duration) error {
 	defer cancel()
 	for _, s := range found {
 		if !s.awaitEnd(patience) {
-			return fmt.Errorf("%s, pid %d, of an earlier supervisor does not end: end it by hand", s.Name, s.PID)
+			return errSurvivor(s.Name, s.PID)
 		}
 	}
 	return nil
+}
+
+func errSurvivor(name string, pid int) error {
+	return fmt.Errorf("%s, pid %d, of an earlier supervisor does not end: end it by hand", name, pid)
 }
 
 func closeAll(found []*survivor) {

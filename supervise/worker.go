@@ -168,6 +168,7 @@ func (w *worker) restart() error {
 // run is the worker's goroutine. It ends when the child has left.
 func (w *worker) run() {
 	defer close(w.done)
+	defer w.retire()
 	defer w.tasks.Wait()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -185,6 +186,13 @@ func (w *worker) run() {
 			w.perform(w.m.tick(time.Now()))
 			w.publish()
 		}
+	}
+}
+
+// retire forgets how to find a child that has left for good.
+func (w *worker) retire() {
+	if err := w.sup.record.retract(w.name); err != nil {
+		w.log.Error("cannot update the record of children", "err", err)
 	}
 }
 
@@ -215,7 +223,10 @@ func (w *worker) perform(a action) {
 func (w *worker) spawn() {
 	w.given, w.swapped, w.reason = w.spec, false, ""
 	w.countSpawn()
-	proc, err := startProcess(&w.given)
+	if err := w.sup.announce(&w.given); err != nil {
+		w.log.Error("cannot record what is to be started", "err", err)
+	}
+	proc, err := startProcess(&w.given, w.sup.lineage)
 	if err != nil {
 		w.perform(w.notSpawned(err))
 		return

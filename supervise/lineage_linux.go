@@ -1,0 +1,321 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxEnviron limits what is read of an environment, in bytes.
+	maxEnviron = 8 << 20
+	// execPatience is how long a process may show no environment because it
+	// executes another program at this moment.
+	execPatience = 50 * time.Millisecond
+	// orphanPause is the time between two looks at an ended orphan before it
+	// is reaped; whoever else waits for a child of this process has that long.
+	orphanPause = time.Second
+)
+
+// open turns on what the options ask for and this machine has.
+func (l *lineage) open(opts Options) {
+	if opts.Subreaper {
+		err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+		l.reaps = err == nil
+		l.log.Info("child subreaper", "on", l.reaps, "err", err)
+	}
+	if !opts.Cgroup {
+		return
+	}
+	tree, err := openCgroupTree()
+	if err != nil {
+		l.log.Info("no cgroup of its own for each child", "err", err)
+		return
+	}
+	l.tree = tree
+	l.log.Info("a cgroup of its own for each child", "group", tree.dir)
+}
+
+func (l *lineage) close() {
+	if l.tree != nil {
+		l.tree.close()
+	}
+}
+
+// endLeft ends what a child has left outside of its process group, and waits
+// for it, one second at most (SUP-5).
+func (l *lineage) endLeft(name, marker string, group *cgroup) {
+	ended := true
+	if group != nil {
+		ended = killCgroup(group.path(), lingerLimit)
+		removeCgroup(group.path())
+		group.remove()
+	} else if l.reaps {
+		ended = l.endOrphans(marker)
+	}
+	if !ended {
+		l.log.Warn("processes that it left are still ending", "workload", name)
+	}
+}
+
+// endOrphans kills the orphans that carry a marker, with all that descends from
+// them, until there are none. What carries no marker at all is told of.
+func (l *lineage) endOrphans(marker string) bool {
+	begun, killed := time.Now(), map[int]uint64{}
+	for pause := time.Millisecond; ; pause = longer(pause) {
+		found := l.look(marker)
+		killAll(found.ours, killed)
+		reapAll(found.zombies, killed)
+		took := time.Since(begun)
+		undecided := len(found.strays) > 0 && took < execPatience
+		if over := took > lingerLimit; over || !undecided && len(found.ours) == 0 {
+			l.report(found.strays)
+			return !over
+		}
+		time.Sleep(pause)
+	}
+}
+
+// findings are the orphans of one look at the process table.
+type findings struct {
+	// ours carry the marker looked for, or descend from one that does.
+	ours []procStat
+	// strays carry no marker and are not known yet.
+	strays []procStat
+	// zombies have ended and are not reaped.
+	zombies []procStat
+}
+
+// look reads the process table and sorts the orphans in it.
+func (l *lineage) look(marker string) findings {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	table := processes()
+	var found findings
+	for _, p := range orphans(table, os.Getpid(), l.spawned) {
+		if p.ended() {
+			found.zombies = append(found.zombies, p)
+			continue
+		}
+		switch carried := l.carried(p.pid); {
+		case carried != "" && carried == marker:
+			found.ours = append(append(found.ours, p), descendants(table, p.pid)...)
+		case carried == "" && l.strays[p.pid].start != p.start:
+			found.strays = append(found.strays, p)
+		}
+	}
+	return found
+}
+
+// carried returns which of the known markers a process has in its environment.
+func (l *lineage) carried(pid int) string {
+	for _, entry := range environment(pid) {
+		if entry != "" && l.markers[entry] > 0 {
+			return entry
+		}
+	}
+	return ""
+}
+
+// environment reads what a process was executed with. It is nothing while the
+// process executes another program, and for one that may not be looked into.
+func environment(pid int) []string {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, maxEnviron))
+	return strings.Split(string(bytes.TrimSuffix(text, []byte{0})), "\x00")
+}
+
+// killAll ends processes and notes which.
+func killAll(found []procStat, killed map[int]uint64) {
+	for _, p := range found {
+		killProcess(p)
+		killed[p.pid] = p.start
+	}
+}
+
+// killProcess ends the process of a row of the table and no later one with its
+// pid: the pidfd is opened before the start time is compared.
+func killProcess(p procStat) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if ticks, err := startTicks(p.pid); err == nil && ticks == p.start {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+}
+
+// reapAll reaps those of the zombies that are noted, and returns the others as
+// notes.
+func reapAll(zombies []procStat, noted map[int]uint64) (others map[int]uint64) {
+	others = map[int]uint64{}
+	for _, p := range zombies {
+		if noted[p.pid] == p.start {
+			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+			continue
+		}
+		others[p.pid] = p.start
+	}
+	return others
+}
+
+// report tells of strays, once of each.
+func (l *lineage) report(found []procStat) {
+	for _, p := range found {
+		l.mu.Lock()
+		l.strays[p.pid] = stray{Stray{PID: p.pid, Command: p.command, Since: time.Now()}, p.start}
+		l.mu.Unlock()
+		l.log.Warn("a process that a child left cannot be attributed and goes on: end it by hand", "pid", p.pid, "command", p.command)
+	}
+	if len(found) > 0 {
+		l.changed()
+	}
+}
+
+// reapOrphans reaps orphans that end by themselves, until ctx is done. It waits
+// for single pids, and only for those that were seen ended a while ago and that
+// nobody here has spawned, so it takes no exit from anybody who waits for it.
+func (l *lineage) reapOrphans(ctx context.Context) {
+	if !l.reaps {
+		return
+	}
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	defer signal.Stop(children)
+	noted := map[int]uint64{}
+	for {
+		if len(noted) == 0 {
+			select {
+			case <-children:
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case <-time.After(orphanPause):
+		case <-ctx.Done():
+			return
+		}
+		noted = reapAll(l.look(besideMarker).zombies, noted)
+		l.dropStrays()
+	}
+}
+
+// dropStrays forgets strays that have ended.
+func (l *lineage) dropStrays() {
+	l.mu.Lock()
+	before := len(l.strays)
+	for pid, s := range l.strays {
+		if stat, err := readStat(pid); err != nil || stat.start != s.start || stat.ended() {
+			delete(l.strays, pid)
+		}
+	}
+	gone := before - len(l.strays)
+	l.mu.Unlock()
+	if gone > 0 {
+		l.changed()
+	}
+}
+
+// endMarked ends what carries a marker and is nobody's any more: its parent is
+// init or an ancestor of this process, to which orphans go. That leaves alone
+// what a person runs by hand with such an environment.
+func endMarked(ctx context.Context, marks []mark) ([]Survivor, error) {
+	var ended []Survivor
+	names := make(map[string]string, len(marks))
+	for _, m := range marks {
+		names[m.Marker] = m.Name
+		if m.Cgroup == "" {
+			continue
+		}
+		for _, pid := range cgroupMembers(m.Cgroup) {
+			ended = append(ended, Survivor{Name: m.Name, PID: pid})
+		}
+		if !killCgroup(m.Cgroup, killPatience) {
+			return ended, fmt.Errorf("%s, in %s, of an earlier supervisor does not end: end it by hand", m.Name, m.Cgroup)
+		}
+		removeCgroup(m.Cgroup)
+	}
+	delete(names, "")
+	abandoned, err := endAbandoned(ctx, names)
+	return append(ended, abandoned...), err
+}
+
+// endAbandoned repeats until a look finds nothing: what forks is faster than
+// one look.
+func endAbandoned(ctx context.Context, names map[string]string) ([]Survivor, error) {
+	var ended []Survivor
+	known := map[int]uint64{}
+	begun := time.Now()
+	for pause := time.Millisecond; len(names) > 0; pause = longer(pause) {
+		found := abandoned(names)
+		if len(found) == 0 {
+			break
+		}
+		for _, a := range found {
+			if known[a.pid] != a.start {
+				ended = append(ended, Survivor{Name: a.name, PID: a.pid})
+			}
+			killAll([]procStat{a.procStat}, known)
+		}
+		if err := ctx.Err(); err != nil {
+			return ended, err
+		}
+		if time.Since(begun) > killPatience {
+			return ended, errSurvivor(found[0].name, found[0].pid)
+		}
+		time.Sleep(pause)
+	}
+	return ended, nil
+}
+
+// leftover is a process that an earlier supervisor's child has left.
+type leftover struct {
+	procStat
+	name string
+}
+
+func abandoned(names map[string]string) []leftover {
+	table := processes()
+	adopters := ancestors(table, os.Getpid())
+	adopters[1] = true
+	var found []leftover
+	for _, p := range table {
+		if !adopters[p.parent] || adopters[p.pid] || p.pid == os.Getpid() || p.ended() {
+			continue
+		}
+		name := firstNamed(environment(p.pid), names)
+		if name == "" {
+			continue
+		}
+		for _, each := range append(descendants(table, p.pid), p) {
+			if !each.ended() {
+				found = append(found, leftover{each, name})
+			}
+		}
+	}
+	return found
+}
+
+func firstNamed(entries []string, names map[string]string) string {
+	for _, entry := range entries {
+		if name := names[entry]; name != "" {
+			return name
+		}
+	}
+	return ""
+}
