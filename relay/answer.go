@@ -29,6 +29,7 @@ var (
 )
 
 const (
+	retryBusy      = "5" // seconds until another upload may have ended
 	retryPublished = "5" // seconds until a fresh coordinator may have a tree
 	retryDraining  = "1" // seconds until a restarted one may be back
 )

@@ -28,6 +28,7 @@ const (
 	floorsDamaged   Reason = "floors-damaged"
 	stateTooNew     Reason = "state-too-new"
 	stateInUse      Reason = "state-in-use"
+	busy            Reason = "busy"
 	badQuery        Reason = "bad-query"
 )
 
@@ -53,6 +54,7 @@ var registry = map[Reason]struct{ code, meaning string }{
 	floorsDamaged:     {"FL3124", "the record of versions was unreadable and is set aside"},
 	stateTooNew:       {"FL3125", "the state was written by a newer program"},
 	stateInUse:        {"FL3126", "the state directory is held by another process"},
+	busy:              {"FL3127", "other uploads hold all the memory that uploads may have; try again shortly"},
 }
 
 // Code is the registry code of the reason.

@@ -43,6 +43,9 @@
 //   - Members that are byte-identical to what is served are never a conflict,
 //     also when a crash between the two writes of an earlier publish left a floor
 //     above them on record.
+//   - What uploads hold in memory together is bounded, because a body stays there
+//     until it is judged. Whoever comes when nothing is left gets 503 with
+//     {"error":"busy"} and Retry-After. Readers are not touched by that.
 //   - A body that stands still gets 408 with {"error":"too_slow"}. Where a sync
 //     after the rename fails, nobody knows what is on disk (SET-2): the publish
 //     gets 500 with {"error":"outcome_unknown"} and [Relay.Failed] tells the
@@ -53,5 +56,6 @@
 //     lock in it, so that a reset beside a running coordinator is refused.
 //
 // Limits: 256 MiB a publish, 64 MiB and 256 artifacts a node, 60 s a held answer.
-// Bodies are bounded while they are read and timed by progress: 64 KiB in 30 s.
+// Bodies are bounded while they are read and timed by progress: 64 KiB in 30 s,
+// those that nobody asked for included. All uploads together hold 512 MiB.
 package relay

@@ -59,20 +59,55 @@ func TestASetThatNobodyCouldFetchIsRefused(t *testing.T) {
 func TestABodyWithoutAnEndIsStoppedAtTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	endless := &spaces{}
-	doc, refused := readBody(endless, -1, limit)
+	endless, body := &spaces{}, &upload{all: new(uploads)}
+	refused := body.read(endless, -1, limit)
 	want := `{"error":"too_large","reason":"a published tree has at most 1048576 bytes"}`
-	if doc != nil || refused == nil || refused.status != 413 || string(refused.body) != want {
-		t.Fatalf("%d bytes, %+v", len(doc), refused)
+	if refused == nil || refused.status != 413 || string(refused.body) != want {
+		t.Fatalf("%d bytes, %+v", len(body.doc), refused)
 	}
-	if endless.read != limit+1 {
-		t.Errorf("%d bytes were taken, the limit is %d", endless.read, limit)
+	if endless.read != limit+1 || body.all.held.Load() > limit+1 {
+		t.Errorf("%d bytes were taken into %d, the limit is %d", endless.read, body.all.held.Load(), limit)
 	}
 	full := bytes.Repeat([]byte(" "), limit)
 	for _, announced := range []int64{-1, limit} {
-		if doc, refused := readBody(bytes.NewReader(full), announced, limit); refused != nil || len(doc) != limit || cap(doc) > limit+1 {
-			t.Errorf("a body of exactly the limit, announced %d: %d bytes in %d, %+v", announced, len(doc), cap(doc), refused)
+		body := &upload{all: new(uploads)}
+		if refused := body.read(bytes.NewReader(full), announced, limit); refused != nil || len(body.doc) != limit || cap(body.doc) > limit+1 {
+			t.Errorf("a body of exactly the limit, announced %d: %d bytes in %d, %+v", announced, len(body.doc), cap(body.doc), refused)
 		}
+		body.release()
+		if held := body.all.held.Load(); held != 0 {
+			t.Errorf("%d bytes are held after the end", held)
+		}
+	}
+}
+
+// CRD-8: what uploads hold together is bounded, whoever comes when nothing is
+// left is told to come again, and whoever announces much holds no more than what
+// he sent.
+func TestUploadsShareABoundedMemory(t *testing.T) {
+	t.Parallel()
+	all := new(uploads)
+	all.held.Store(maxUploads - 10<<20)
+	liar := &upload{all: all}
+	if refused := liar.read(bytes.NewReader(make([]byte, 1<<20)), envelope.MaxSetPublish, envelope.MaxSetPublish); refused != nil {
+		t.Fatalf("%d %s", refused.status, refused.body)
+	}
+	if liar.held > 2<<20 {
+		t.Errorf("one who sent 1 MiB and announced 256 holds %d bytes", liar.held)
+	}
+	large := &upload{all: all}
+	refused := large.read(&spaces{}, -1, envelope.MaxSetPublish)
+	want := `{"error":"busy","reason":"FL3127 busy: other uploads hold all the memory that uploads may have"}`
+	if refused == nil || refused.status != 503 || string(refused.body) != want || refused.extra["Retry-After"] == nil {
+		t.Errorf("%+v", refused)
+	}
+	if all.held.Load() > maxUploads {
+		t.Errorf("%d bytes are held, the limit is %d", all.held.Load(), maxUploads)
+	}
+	large.release()
+	small := &upload{all: all}
+	if refused := small.read(bytes.NewReader(make([]byte, 1<<20)), 1<<20, envelope.MaxSetPublish); refused != nil {
+		t.Errorf("after it was released: %d %s", refused.status, refused.body)
 	}
 }
 

@@ -40,6 +40,15 @@ func (p pacedWriter) send(body []byte) {
 	}
 }
 
+// limitBody gives a request's body its time, in case that its handler does not
+// want it: a server reads on for what is left of it, and would do so without an
+// end.
+func limitBody(w http.ResponseWriter, req *http.Request) {
+	if req.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(pieceTime))
+	}
+}
+
 // pacedReader reads a request body, of which each piece must come in time.
 type pacedReader struct {
 	r       io.Reader

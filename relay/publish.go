@@ -3,10 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/relay/internal/wire"
@@ -16,6 +13,7 @@ import (
 // use; publishes are judged one after another.
 func (r *Relay) PublishHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		limitBody(w, req)
 		r.reply(w, req, "publish", r.receive(w, req))
 	})
 }
@@ -27,11 +25,13 @@ func (r *Relay) receive(w http.ResponseWriter, req *http.Request) *answer {
 	if req.Method != http.MethodPost {
 		return methodNotAllowed(http.MethodPost)
 	}
-	doc, refused := readBody(newPacedReader(w, req.Body), req.ContentLength, envelope.MaxSetPublish)
+	body := &upload{all: &r.uploads}
+	defer body.release()
+	refused := body.read(newPacedReader(w, req.Body), req.ContentLength, envelope.MaxSetPublish)
 	if refused != nil {
 		return refused
 	}
-	tree, err := ParseTree(doc)
+	tree, err := ParseTree(body.doc)
 	if err != nil {
 		return r.refuseTree(err)
 	}
@@ -47,52 +47,6 @@ func (r *Relay) refuseTree(err error) *answer {
 		return fault(http.StatusRequestEntityTooLarge, wire.TooLarge, err.Error())
 	}
 	return fault(http.StatusBadRequest, wire.MalformedTree, err.Error())
-}
-
-// readBody reads a published document, never more than limit bytes (CRD-8).
-func readBody(body io.Reader, announced, limit int64) ([]byte, *answer) {
-	if announced > limit {
-		return nil, tooLarge(limit)
-	}
-	most := limit
-	if announced >= 0 {
-		most = announced
-	}
-	doc, err := readGrowing(body, int(most)+1)
-	switch {
-	case int64(len(doc)) > limit:
-		return nil, tooLarge(limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, fault(http.StatusRequestTimeout, wire.TooSlow,
-			fmt.Sprintf("the body stood still: %d KiB must come in %s", pieceSize>>10, pieceTime))
-	case err != nil:
-		return nil, fault(http.StatusBadRequest, wire.MalformedTree, "the body ended early")
-	}
-	return doc, nil
-}
-
-// readGrowing reads to the end, or until it has most bytes. Memory follows what
-// has come and not what was announced, and never outgrows most.
-func readGrowing(r io.Reader, most int) ([]byte, error) {
-	const first = 64 << 10
-	doc := make([]byte, 0, min(first, most))
-	for {
-		n, err := r.Read(doc[len(doc):cap(doc)])
-		doc = doc[:len(doc)+n]
-		switch {
-		case err == io.EOF || len(doc) == most:
-			return doc, nil
-		case err != nil:
-			return nil, err
-		case len(doc) == cap(doc):
-			doc = append(make([]byte, 0, min(2*cap(doc), most)), doc...)
-		}
-	}
-}
-
-func tooLarge(limit int64) *answer {
-	return fault(http.StatusRequestEntityTooLarge, wire.TooLarge,
-		fmt.Sprintf("a published tree has at most %d bytes", limit))
 }
 
 // published is what became of an accepted publish.

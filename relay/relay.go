@@ -29,6 +29,7 @@ type Relay struct {
 	now     atomic.Pointer[snapshot] // what readers see
 	turn    sync.Mutex               // held by whoever changes what is stored
 	watches watches
+	uploads uploads
 
 	drain    sync.Once
 	draining chan struct{}

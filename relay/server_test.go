@@ -87,6 +87,45 @@ func TestABodyThatStandsStillIsEnded(t *testing.T) {
 	})
 }
 
+// CRD-8: whoever sends a byte now and then makes no progress: a body, a header,
+// and a body that nobody asked for are ended in 30 s at the latest.
+func TestATrickleIsEnded(t *testing.T) {
+	cases := map[string]struct {
+		handler func(*harness) http.Handler
+		start   string
+		after   time.Duration
+	}{
+		"a header, to readers":         {syncing, "GET /artifact/mgmt/alpha HTTP/1.1\r\nHost: x\r\nX-Slow: ", 10 * time.Second},
+		"a header, to publishers":      {publishing, "POST /publish/mgmt HTTP/1.1\r\nHost: x\r\nX-Slow: ", 10 * time.Second},
+		"a published body":             {publishing, "POST /publish/mgmt HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", 30 * time.Second},
+		"a body to an unknown path":    {publishing, "POST /else HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", 30 * time.Second},
+		"a body behind a fetch":        {syncing, "GET /artifact/mgmt/alpha HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", 30 * time.Second},
+		"a body behind a wrong method": {syncing, "PUT /artifact/mgmt/alpha HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n", 30 * time.Second},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, c.handler, func(t *testing.T, listener *pipes, _ *harness) {
+				conn := listener.dial()
+				defer conn.Close()
+				begun := time.Now()
+				var writer sync.WaitGroup
+				writer.Go(func() {
+					for _, err := io.WriteString(conn, c.start); err == nil; _, err = io.WriteString(conn, "a") {
+						time.Sleep(time.Second) // the bubble's time
+					}
+				})
+				if _, err := io.ReadAll(conn); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begun); took > c.after+time.Second {
+					t.Errorf("it was ended after %s, want %s", took, c.after)
+				}
+				writer.Wait()
+			})
+		})
+	}
+}
+
 // CRD-8: progress is what counts: a body may take an hour, while it moves.
 func TestABodyThatMovesMayTakeAnHour(t *testing.T) {
 	inBubble(t, publishing, func(t *testing.T, listener *pipes, h *harness) {

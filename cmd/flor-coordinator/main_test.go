@@ -27,7 +27,11 @@ import (
 const asProgram = "BE_FLOR_COORDINATOR"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch {
+	case os.Getenv(asCrowd) != "":
+		os.Exit(crowdMain(os.Args[1:]))
+	case os.Getenv(asProgram) != "":
+		go tellMemory(os.Getenv(memoryFile))
 		main()
 	}
 	os.Exit(m.Run())
@@ -81,10 +85,12 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
+func (p *place) memoryFile() string { return p.artifact + ".memory" }
+
 func (p *place) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(p.binary, args...)
 	cmd.SysProcAttr = p.attr
-	cmd.Env = append(os.Environ(), asProgram+"=1", "FLORWL_SCOPE=demo", "FLORWL_NAME=coordinator",
+	cmd.Env = append(os.Environ(), asProgram+"=1", memoryFile+"="+p.memoryFile(), "FLORWL_SCOPE=demo", "FLORWL_NAME=coordinator",
 		"FLORWL_MGMT_ARTIFACT="+p.artifact, "FLORWL_STATE_DIR="+p.state, "FLORWL_CONTROL_SOCKET="+p.socket)
 	return cmd
 }
@@ -207,7 +213,7 @@ func TestACoordinatorServesStopsAndServesAgain(t *testing.T) {
 		}
 		watch <- reply
 	}()
-	first.awaitHeld()
+	first.awaitHeld(1)
 	begun := time.Now()
 	if code, stderr := first.stop(); code != 0 {
 		t.Errorf("exit %d: %s", code, stderr)
@@ -222,12 +228,14 @@ func TestACoordinatorServesStopsAndServesAgain(t *testing.T) {
 	}
 }
 
-// awaitHeld waits until a question is being held, which the counters tell (OBS-6).
-func (r *running) awaitHeld() {
+// awaitHeld waits until so many questions are being held, which the counters tell
+// (OBS-6).
+func (r *running) awaitHeld(want int) {
 	r.t.Helper()
-	r.poll("a held answer", func(ctx context.Context) bool {
+	gauge := fmt.Sprintf("\nflor_coordinator_held_answers %d\n", want)
+	r.poll(strings.TrimSpace(gauge), func(ctx context.Context) bool {
 		text, err := program.DialControl(r.socket).Metrics(ctx)
-		return err == nil && strings.Contains(string(text), "flor_coordinator_held_answers 1")
+		return err == nil && strings.Contains(string(text), gauge)
 	})
 }
 

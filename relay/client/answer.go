@@ -121,7 +121,7 @@ func publishFault(resp *http.Response, body []byte) error {
 		return &NotStored{Reason: reason}
 	case wire.OutcomeUnknown:
 		return &OutcomeUnknown{Reason: reason}
-	case wire.TooSlow, wire.Draining:
+	case wire.TooSlow, wire.Draining, wire.Busy:
 		return &Unavailable{Reason: printable(fault.Error), RetryAfter: retryAfter(resp.Header)}
 	default:
 		return unexpected(resp, body, "not an answer of the publish listener")

@@ -28,6 +28,7 @@ const (
 	MalformedTree    = "malformed_tree"
 	VersionConflict  = "version_conflict"
 	TooLarge         = "too_large"
+	Busy             = "busy"
 	TooSlow          = "too_slow"
 	NotStored        = "not_stored"
 	OutcomeUnknown   = "outcome_unknown"
