@@ -21,25 +21,17 @@ func accessCommand(c *console) *cli.Command {
 			&cli.StringFlag{Name: "who", Usage: "only what the node, service or user `NAME` reaches"},
 			&cli.StringFlag{Name: "to", Usage: "only who reaches the `SERVICE`"},
 			&cli.BoolFlag{Name: "why", Usage: "in the table: a line for each grant, with file and line"},
-			formatFlag(formatTable, formatJSON, formatCSV, formatDOT, formatMermaid),
+			formatFlag("access"),
 		),
 		Action: c.access,
 	}
 }
 
-// The formats of access, beside JSON.
-const (
-	formatTable   = "table"
-	formatCSV     = "csv"
-	formatDOT     = "dot"
-	formatMermaid = "mermaid"
-)
-
 func (c *console) access(_ context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
-	format, err := format(cmd, formatTable, formatJSON, formatCSV, formatDOT, formatMermaid)
+	format, err := chosenFormat(cmd)
 	if err != nil {
 		return err
 	}

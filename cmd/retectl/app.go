@@ -9,7 +9,7 @@ import (
 
 // newApp builds the command tree. Nothing in it exits the process.
 func newApp(c *console) *cli.Command {
-	return settle(&cli.Command{
+	return c.offerCompletion(settle(&cli.Command{
 		Name:           "retectl",
 		Usage:          "describe a private network in YAML, sign it, publish it",
 		Writer:         c.out,
@@ -34,7 +34,7 @@ func newApp(c *console) *cli.Command {
 			explainCommand(c),
 			versionCommand(c),
 		},
-	})
+	}))
 }
 
 // settle makes wrong usage of a command, and of all below it, an error of ours,

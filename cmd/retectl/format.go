@@ -14,23 +14,38 @@ import (
 // homepage is where a reader of a SARIF log finds the tool.
 const homepage = "https://github.com/florete/flor"
 
-// The formats in which findings are written; text is for people, on stderr.
+// The formats in which something is written.
 const (
-	formatText  = "text"
-	formatJSON  = "json"
-	formatSARIF = "sarif"
+	formatText    = "text"
+	formatTable   = "table"
+	formatJSON    = "json"
+	formatSARIF   = "sarif"
+	formatCSV     = "csv"
+	formatDOT     = "dot"
+	formatMermaid = "mermaid"
+	formatSPIFFE  = "spiffe"
+	formatPEM     = "pem"
 )
 
-// formatFlag chooses one of several formats, the first by default.
-func formatFlag(formats ...string) cli.Flag {
-	return &cli.StringFlag{Name: "format", Value: formats[0], Usage: "`FORMAT` of the answer: " + strings.Join(formats, ", ")}
+// formats has, for each command that lets its user choose, what there is; the
+// first is the default.
+var formats = map[string][]string{
+	"validate":     {formatText, formatJSON, formatSARIF},
+	"access":       {formatTable, formatJSON, formatCSV, formatDOT, formatMermaid},
+	"trust-bundle": {formatSPIFFE, formatPEM},
 }
 
-// format is what --format says, if it is one of them.
-func format(cmd *cli.Command, formats ...string) (string, error) {
-	chosen := cmd.String("format")
-	if !slices.Contains(formats, chosen) {
-		return "", usage("--format %q is none of %s", chosen, strings.Join(formats, ", "))
+// formatFlag lets the user of a command choose one of its formats.
+func formatFlag(command string) cli.Flag {
+	known := formats[command]
+	return &cli.StringFlag{Name: "format", Value: known[0], Usage: "`FORMAT` of the answer: " + strings.Join(known, ", ")}
+}
+
+// chosenFormat is what --format says, if it is one of the command's.
+func chosenFormat(cmd *cli.Command) (string, error) {
+	chosen, known := cmd.String("format"), formats[cmd.Name]
+	if !slices.Contains(known, chosen) {
+		return "", usage("--format %q is none of %s", chosen, strings.Join(known, ", "))
 	}
 	return chosen, nil
 }

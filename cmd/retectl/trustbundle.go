@@ -11,18 +11,12 @@ import (
 	"github.com/florete/flor/compiler/ca"
 )
 
-// The formats of a trust bundle.
-const (
-	formatSPIFFE = "spiffe"
-	formatPEM    = "pem"
-)
-
 func trustBundleCommand(c *console) *cli.Command {
 	return &cli.Command{
 		Name:        "trust-bundle",
 		Usage:       "print what others need to believe certificates of this rete",
 		Description: "As a SPIFFE trust bundle (JWKS), for SPIRE, Envoy and others, or as PEM. It holds no secret.",
-		Flags:       append(sourceFlags(), formatFlag(formatSPIFFE, formatPEM)),
+		Flags:       append(sourceFlags(), formatFlag("trust-bundle")),
 		Action:      c.trustBundle,
 	}
 }
@@ -32,7 +26,7 @@ func (c *console) trustBundle(_ context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
-	format, err := format(cmd, formatSPIFFE, formatPEM)
+	format, err := chosenFormat(cmd)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func validateCommand(c *console) *cli.Command {
 		Usage: "check the YAML of the rete, and write nothing",
 		Description: "Text goes to stderr and shows the first 100 findings. --format json (schema_version, valid, error_count, " +
 			"warning_count, diagnostics) and --format sarif (SARIF 2.1.0) go to stdout and have all.",
-		Flags:  append(sourceFlags(), formatFlag(formatText, formatJSON, formatSARIF)),
+		Flags:  append(sourceFlags(), formatFlag("validate")),
 		Action: c.validate,
 	}
 }
@@ -23,7 +23,7 @@ func (c *console) validate(_ context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
-	format, err := format(cmd, formatText, formatJSON, formatSARIF)
+	format, err := chosenFormat(cmd)
 	if err != nil {
 		return err
 	}

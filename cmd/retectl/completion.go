@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/compiler/facade"
+	"github.com/florete/flor/envelope/schema"
+)
+
+// offerCompletion makes the command tree complete commands, flags and, from the
+// YAML of the repository, names. The scripts for the shells come from the
+// command line library; they ask this program for candidates.
+func (c *console) offerCompletion(root *cli.Command) *cli.Command {
+	root.EnableShellCompletion = true
+	root.ConfigureShellCompletionCommand = func(completion *cli.Command) {
+		completion.Hidden = false
+		completion.Usage = "print a completion script for bash, zsh, fish or pwsh"
+		settle(completion)
+	}
+	c.completeBelow(root)
+	return root
+}
+
+func (c *console) completeBelow(cmd *cli.Command) {
+	cmd.ShellComplete = c.complete
+	for _, sub := range cmd.Commands {
+		c.completeBelow(sub)
+	}
+}
+
+// complete prints the candidates for the word at the cursor, a line each. The
+// shell drops those that do not start with what is typed already; where there
+// are none it offers files.
+func (c *console) complete(ctx context.Context, cmd *cli.Command) {
+	before := ""
+	if n := cmd.Args().Len(); n > 0 {
+		before = cmd.Args().Get(n - 1)
+	}
+	flag := valueFlag(cmd, before)
+	switch {
+	case flag != "":
+		c.offer(c.valuesOf(cmd, flag))
+	case cmd.Name == "explain" && !strings.HasPrefix(before, "-"):
+		c.offer(slices.Sorted(maps.Keys(allCodes())))
+	default:
+		cli.DefaultCompleteWithFlags(ctx, cmd)
+	}
+}
+
+func (c *console) offer(candidates []string) {
+	for _, candidate := range candidates {
+		c.tell("%s", candidate)
+	}
+}
+
+// valueFlag is the flag that the word before the cursor is, if it wants a value.
+func valueFlag(cmd *cli.Command, word string) string {
+	name := strings.TrimLeft(word, "-")
+	if name == word {
+		return ""
+	}
+	for _, flag := range cmd.Flags {
+		_, isSwitch := flag.(*cli.BoolFlag)
+		if slices.Contains(flag.Names(), name) && !isSwitch {
+			return flag.Names()[0]
+		}
+	}
+	return ""
+}
+
+// valuesOf are the values that a flag can take, as far as they can be known.
+func (c *console) valuesOf(cmd *cli.Command, flag string) []string {
+	switch flag {
+	case "format":
+		return formats[cmd.Name]
+	case "kind":
+		return []string{string(schema.KindUser), string(schema.KindService), string(schema.KindNode), string(schema.KindVertex), string(schema.KindManagementPlane)}
+	}
+	if pick, known := namesForFlag[flag]; known {
+		return pick(c.written(cmd))
+	}
+	return nil
+}
+
+// namesForFlag picks, for each flag that wants a name, names from the YAML.
+var namesForFlag = map[string]func(*facade.Source) []string{
+	"node":   nodeNames,
+	"as":     userNames,
+	"to":     writtenServices,
+	"signer": signerNames,
+	"who": func(s *facade.Source) []string {
+		return slices.Concat(nodeNames(s), writtenServices(s), userNames(s))
+	},
+}
+
+// written reads the YAML without judging it: names can be completed while it
+// has faults, and where there is no repository there are none.
+func (c *console) written(cmd *cli.Command) *facade.Source {
+	from, err := source(cmd)
+	if err != nil {
+		return &facade.Source{}
+	}
+	src, _ := facade.Load(facade.Options{Root: from.Dir, Files: from.Files})
+	return src
+}
+
+func nodeNames(s *facade.Source) []string {
+	var names []string
+	for _, n := range s.Nodes {
+		names = append(names, n.Name.V)
+	}
+	return names
+}
+
+func userNames(s *facade.Source) []string {
+	var names []string
+	for _, u := range s.Users {
+		names = append(names, u.Name.V)
+	}
+	return names
+}
+
+// writtenServices are services by the names that validation gives them.
+func writtenServices(s *facade.Source) []string {
+	var names []string
+	for _, service := range s.Services {
+		name := service.Key.V
+		if service.Scope.V == "node" && !strings.Contains(name, "/") {
+			name = service.Node.V + "/" + name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func signerNames(s *facade.Source) []string {
+	if s.Rete == nil {
+		return nil
+	}
+	var names []string
+	for _, signer := range s.Rete.MgmtSigners {
+		names = append(names, signer.Name.V)
+	}
+	return names
+}
