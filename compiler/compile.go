@@ -67,6 +67,9 @@ func Load(opts SourceOptions) (*Loaded, error) {
 	if found.HasErrors() {
 		return nil, &SourceError{Diagnostics: found, Texts: src.Texts}
 	}
+	if view.Revoked, err = revokedNow(fsys, opts.Now); err != nil {
+		return nil, err
+	}
 	return &Loaded{View: view, Warnings: found, Texts: src.Texts}, nil
 }
 
@@ -88,6 +91,10 @@ type CompileOptions struct {
 	Check bool
 	// MoveCoordinator allows the coordinator's node or address to change (CMP-18).
 	MoveCoordinator bool
+	// Resign names a listed signer: sets that another one signed are signed
+	// anew, which is the second step of a rotation (ENV-13). Signer must choose
+	// the same one. Empty leaves them.
+	Resign string
 }
 
 // Result is what a compile did, or with Check would do.
@@ -133,17 +140,25 @@ func Compile(ctx context.Context, opts CompileOptions) (*Result, error) {
 		return nil, err
 	}
 	defer repo.Close()
-	p, err := makePlan(ctx, source.View, repo.fsys, opts.Floor)
+	p, err := makePlan(ctx, source.View, repo.fsys, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkRoad(opts.MoveCoordinator); err != nil {
+	if err := p.check(opts); err != nil {
 		return nil, err
 	}
 	if err := p.carryOut(ctx, repo.fsys, opts); err != nil {
 		return nil, err
 	}
 	return p.result(source), nil
+}
+
+// check refuses what would strand nodes.
+func (p *plan) check(opts CompileOptions) error {
+	if err := p.checkSigners(); err != nil {
+		return err
+	}
+	return p.checkRoad(opts.MoveCoordinator)
 }
 
 // checkCompile plans and tells, without taking the lock or writing a byte.
@@ -153,11 +168,11 @@ func checkCompile(ctx context.Context, source *Loaded, opts CompileOptions) (*Re
 		return nil, err
 	}
 	defer closeRoot()
-	p, err := makePlan(ctx, source.View, fsys, opts.Floor)
+	p, err := makePlan(ctx, source.View, fsys, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkRoad(opts.MoveCoordinator); err != nil {
+	if err := p.check(opts); err != nil {
 		return nil, err
 	}
 	return p.result(source), nil

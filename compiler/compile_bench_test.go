@@ -1,11 +1,14 @@
 package compiler
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/florete/flor/envelope"
 )
 
 // benchSize is a rete of a size: each node has a user's laptop beside it, and
@@ -105,29 +108,43 @@ func BenchmarkSignAndWrite(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p, err := makePlan(b.Context(), loaded.View, w.fsys(), 0)
+		p, err := makePlan(b.Context(), loaded.View, w.fsys(), CompileOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		signer, err := p.newSigner(w.options())
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run(size.String(), func(b *testing.B) {
 			for b.Loop() {
-				sets, err := p.sign(b.Context(), w.options())
-				if err != nil {
-					b.Fatal(err)
-				}
-				w.writePlain(b.TempDir(), sets)
+				w.signAndWrite(b.TempDir(), p, signer)
 			}
 		})
 	}
 }
 
-func (w *world) writePlain(dir string, sets map[string]setFiles) {
-	for node, files := range sets {
-		for name, text := range files {
-			if err := os.WriteFile(filepath.Join(dir, node+"-"+name), text, 0o644); err != nil {
-				w.t.Fatal(err)
+// signAndWrite signs every artifact of the plan and writes it, on as many
+// processors as there are.
+func (w *world) signAndWrite(dir string, p *plan, s *signer) {
+	w.t.Helper()
+	err := eachNode(context.Background(), len(p.nodes), func(i int) error {
+		node := p.nodes[i].node
+		for _, payload := range p.payloads(node).Payloads() {
+			text, err := envelope.Sign(envelope.Draft{
+				Plane: envelope.Mgmt, Version: 1, Node: node, Name: payload.Name, GeneratedAt: w.now, Payload: payload.Value,
+			}, s.id, s.key)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, node+"-"+payload.Name), text, 0o644); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
 }
 

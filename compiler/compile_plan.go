@@ -11,13 +11,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store/durable"
 )
 
-// plan is what has to happen to the tree, decided before anything does.
+// plan is what has to happen to the tree, decided before anything does. It
+// holds no payload: a node's are projected when they are compared, and again
+// when they are signed, so that memory does not grow with the tree (CMP-17).
 type plan struct {
 	view   *View
+	trust  envelope.Block
+	byName map[string]*Node
 	ledger *Ledger
+	// issued tells that a node was given a certificate, and may be enrolled.
+	issued bool
 	// nodes are all nodes of the rete and of the tree, by name.
 	nodes []nodePlan
 	notes []string
@@ -25,40 +32,22 @@ type plan struct {
 
 // nodePlan is what has to happen to one node.
 type nodePlan struct {
-	node     string
-	payloads []encoded // empty when the node leaves
-	before   before
-	what     []string // empty when the node stays as it is
+	node   string
+	leaves bool
+	before before
+	what   []string // empty when the node stays as it is
+	// retired are the signers that the old set lists and the new one does not.
+	retired []envelope.Entry
 }
 
-func (n nodePlan) leaves() bool  { return len(n.payloads) == 0 }
 func (n nodePlan) touched() bool { return len(n.what) > 0 }
 
-// encoded is a payload as text, with its canonical form for comparison.
-type encoded struct {
-	name      string
-	text      jsontext.Value
-	canonical []byte
-}
-
-func encodePayloads(payloads []Payload) ([]encoded, error) {
-	list := make([]encoded, 0, len(payloads))
-	for _, p := range payloads {
-		text, err := json.Marshal(p.Value)
-		if err != nil {
-			return nil, fmt.Errorf("encode payload %s: %w", p.Name, err)
-		}
-		canonical, err := envelope.Canonical(text)
-		if err != nil {
-			return nil, fmt.Errorf("encode payload %s: %w", p.Name, err)
-		}
-		list = append(list, encoded{name: p.Name, text: text, canonical: canonical})
-	}
-	return list, nil
-}
-
 // makePlan compares what the view gives with what the tree has.
-func makePlan(ctx context.Context, v *View, fsys durable.FS, floor uint64) (*plan, error) {
+func makePlan(ctx context.Context, v *View, fsys durable.FS, opts CompileOptions) (*plan, error) {
+	trust, err := trustBlock(v.Signers)
+	if err != nil {
+		return nil, err
+	}
 	ledger, err := readLedger(fsys)
 	if err != nil {
 		return nil, err
@@ -67,65 +56,130 @@ func makePlan(ctx context.Context, v *View, fsys durable.FS, floor uint64) (*pla
 	if err != nil {
 		return nil, err
 	}
-	projected, err := Project(ctx, v)
+	issued, err := readIssued(fsys)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{view: v, ledger: ledger, nodes: pair(projected, standing)}
+	p := &plan{view: v, trust: trust, ledger: ledger, byName: nodesByName(v), nodes: pair(v.Nodes, standing)}
+	p.issued = slices.ContainsFunc(issued, func(i Issued) bool { return i.Kind == string(schema.KindNode) })
 	if len(ledger.Nodes) == 0 && len(standing) > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%s is missing: versions were taken from the compiled tree", ledgerFile))
 	}
-	reader := setReader{fsys: fsys, anchor: v.anchor(), ledger: ledger, floor: floor}
-	byNode := make(map[string]NodePayloads, len(projected))
-	for _, np := range projected {
-		byNode[np.Node] = np
-	}
-	err = eachNode(ctx, len(p.nodes), func(i int) error {
-		return p.nodes[i].decide(byNode, reader)
-	})
+	reader := setReader{fsys: fsys, anchor: v.anchor(), ledger: ledger, floor: opts.Floor}
+	err = eachNode(ctx, len(p.nodes), func(i int) error { return p.decide(&p.nodes[i], reader, opts.Resign) })
 	return p, err
 }
 
-// pair lists each node that is projected or stands in the tree, once, by name.
-func pair(projected []NodePayloads, standing []string) []nodePlan {
+func nodesByName(v *View) map[string]*Node {
+	byName := make(map[string]*Node, len(v.Nodes))
+	for _, n := range v.Nodes {
+		byName[n.Name] = n
+	}
+	return byName
+}
+
+// pair lists each node that the rete has or that stands in the tree, once, by
+// name.
+func pair(nodes []*Node, standing []string) []nodePlan {
 	names := slices.Clone(standing)
-	for _, np := range projected {
-		names = append(names, np.Node)
+	for _, n := range nodes {
+		names = append(names, n.Name)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	nodes := make([]nodePlan, len(names))
+	plans := make([]nodePlan, len(names))
 	for i, name := range names {
-		nodes[i].node = name
+		plans[i].node = name
 	}
-	return nodes
+	return plans
+}
+
+// payloads projects one node anew.
+func (p *plan) payloads(node string) NodePayloads {
+	return projectNode(p.view, p.byName[node], p.trust)
 }
 
 // decide fills in what has to happen to the node.
-func (n *nodePlan) decide(projected map[string]NodePayloads, reader setReader) error {
-	var err error
-	if n.before, err = reader.read(n.node); err != nil {
+func (p *plan) decide(n *nodePlan, reader setReader, resign string) error {
+	set, err := reader.read(n.node)
+	if err != nil {
 		return err
 	}
-	payloads, stays := projected[n.node]
-	if !stays {
+	n.before = set.before
+	if n.leaves = p.byName[n.node] == nil; n.leaves {
 		n.what = []string{"left the rete"}
 		return nil
 	}
-	if n.payloads, err = encodePayloads(payloads.Payloads()); err != nil {
+	if err := p.compare(n, set, resign); err != nil {
 		return err
 	}
-	n.what = whatChanged(n.payloads, n.before)
 	if n.touched() && n.before.last >= envelope.MaxVersion {
 		return refuse(ReasonVersionsUsedUp, "node %s is at version %d, the last one there is; give the machine another node name", n.node, n.before.last)
 	}
 	return nil
 }
 
+// compare says in words what tells the node's payloads from its set in the
+// tree. Nothing means that the set may stay as it is.
+func (p *plan) compare(n *nodePlan, set standingSet, resign string) error {
+	switch {
+	case n.before.doubt != "":
+		n.what = []string{n.before.doubt}
+		n.before.address = set.coordinatorAddress()
+		return nil
+	case n.before.current == 0 && n.before.last == 0:
+		n.what = []string{"new node"}
+		return nil
+	case n.before.current == 0:
+		n.what = []string{fmt.Sprintf("back in the compiled tree, above version %d", n.before.last)}
+		return nil
+	}
+	changed, err := p.changes(n, set)
+	if err != nil {
+		return err
+	}
+	n.what = slices.Concat(n.before.taken, changed, set.signedByAnother(resign))
+	return nil
+}
+
+// changes compares payload by payload: by text, which tells at once where
+// nothing changed, and by canonical form where the texts differ (ENV-8).
+func (p *plan) changes(n *nodePlan, set standingSet) (what []string, err error) {
+	now := p.payloads(n.node).Payloads()
+	for _, payload := range now {
+		words, err := set.differs(payload)
+		if err != nil {
+			return nil, fmt.Errorf("compare %s of node %s: %w", payload.Name, n.node, err)
+		}
+		if words != "" {
+			what = append(what, payload.Name+": "+words)
+		}
+		if words != "" && payload.Name == VertexName {
+			n.before.address = set.coordinatorAddress()
+		}
+	}
+	for _, name := range set.names() {
+		if !slices.ContainsFunc(now, func(p Payload) bool { return p.Name == name }) {
+			what = append(what, name+": removed")
+		}
+	}
+	if len(what) > 0 {
+		n.retired = fallenOut(set.trust(), p.trust)
+	}
+	return what, nil
+}
+
+// fallenOut lists the signers of a block whose keys another one lacks.
+func fallenOut(was, is envelope.Block) []envelope.Entry {
+	return slices.DeleteFunc(slices.Clone(was.Mgmt), func(old envelope.Entry) bool {
+		return slices.ContainsFunc(is.Mgmt, func(e envelope.Entry) bool { return e.Pubkey == old.Pubkey })
+	})
+}
+
 // change is the node's line in the result.
 func (n nodePlan) change() Change {
 	c := Change{Node: n.node, Old: n.before.current, What: n.what}
-	if !n.leaves() {
+	if !n.leaves {
 		c.New = n.before.last + 1
 	}
 	return c
@@ -144,43 +198,15 @@ func (p *plan) result(source *Loaded) *Result {
 	return r
 }
 
-// whatChanged compares a node's payloads with its set in the tree, in words.
-// Nothing means that the set may stay as it is.
-func whatChanged(now []encoded, was before) []string {
-	switch {
-	case was.doubt != "":
-		return []string{was.doubt}
-	case was.current == 0 && was.last == 0:
-		return []string{"new node"}
-	case was.current == 0:
-		return []string{fmt.Sprintf("back in the compiled tree, above version %d", was.last)}
-	}
-	var what []string
-	for _, p := range now {
-		old, known := was.members[p.name]
-		if !known {
-			what = append(what, p.name+": added")
-		} else if changed := changedMembers(old.CanonicalPayload(), p.canonical); len(changed) > 0 {
-			what = append(what, p.name+": "+strings.Join(changed, ", "))
-		}
-	}
-	for _, name := range sortedKeys(was.members) {
-		if !slices.ContainsFunc(now, func(p encoded) bool { return p.name == name }) {
-			what = append(what, name+": removed")
-		}
-	}
-	return what
-}
-
 // changedMembers names the members in which two payloads differ; both texts are
 // canonical. It is empty exactly when the texts are equal (ENV-8).
-func changedMembers(old, now []byte) []string {
+func changedMembers(old, now []byte) string {
 	if string(old) == string(now) {
-		return nil
+		return ""
 	}
 	var was, is map[string]jsontext.Value
 	if json.Unmarshal(old, &was) != nil || json.Unmarshal(now, &is) != nil {
-		return []string{"payload"}
+		return "payload"
 	}
 	var changed []string
 	for _, name := range sortedKeys(is) {
@@ -193,7 +219,7 @@ func changedMembers(old, now []byte) []string {
 			changed = append(changed, name)
 		}
 	}
-	return changed
+	return strings.Join(changed, ", ")
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -1,65 +1,105 @@
 package compiler
 
 import (
-	"net/netip"
+	"fmt"
 
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 )
 
-// road is how nodes find the coordinator: the node that runs it, and the
-// address under which others dial that node's vertex (CMP-18).
-type road struct {
-	node    string
-	address string
-}
+const (
+	coordinatorFile = CoordinatorName + fileSuffix
+	mayMove         = "If no node is enrolled yet, or you mean it, say --move-coordinator"
+)
 
 // checkRoad refuses a plan in which the coordinator moves: nodes that have not
-// fetched before the management node applies it would look for it in vain.
+// fetched before the management node applies it would look for it in vain
+// (CMP-18). Before a first node got a certificate nobody can be left behind.
 func (p *plan) checkRoad(allowed bool) error {
-	was, known := p.roadBefore()
-	is := roadOf(p.view)
-	if allowed || !known || was == is {
+	if allowed || !p.issued {
 		return nil
 	}
-	return refuse(ReasonCoordinatorMoved,
-		"the coordinator moves from %s (%s) to %s (%s); a node that has not fetched the new set before the old coordinator goes never finds the new one. "+
-			"If no node is enrolled yet, or you mean it, say --move-coordinator", was.node, was.address, is.node, is.address)
+	is := p.roadNow()
+	if was, moved := p.moved(is); moved {
+		return refuse(ReasonCoordinatorMoved, "the coordinator moves from %s to %s; a node that has not fetched the new set before the old coordinator goes never finds the new one. "+mayMove, was, is)
+	}
+	if p.roadUnclear(is) {
+		return refuse(ReasonCoordinatorMoved, "whether the coordinator moves to %s cannot be told, because no compiled set is as it was written: restore %s from git. "+mayMove, is, treeDir)
+	}
+	return nil
 }
 
-func roadOf(v *View) road {
-	return road{node: v.Management.Name, address: v.Management.Vertex.Address.String()}
+// road is where nodes find the coordinator: the node that runs it, and the
+// address under which others dial that node's vertex.
+type road struct{ node, address string }
+
+func (r road) String() string {
+	if r.node == "" {
+		return r.address
+	}
+	return fmt.Sprintf("%s (%s)", r.node, r.address)
 }
 
-// roadBefore reads the road out of the tree: the node that has a coordinator,
-// and where its own vertex says that the coordinator is.
-func (p *plan) roadBefore() (road, bool) {
+func (p *plan) roadNow() road {
+	return road{node: p.view.Management.Name, address: p.view.Management.Vertex.Address.String()}
+}
+
+// moved compares the road with what the standing sets say of it: which node has
+// a coordinator, and where the sets whose links changed dial it.
+func (p *plan) moved(is road) (was road, moved bool) {
+	was = is
 	for _, n := range p.nodes {
-		if _, ok := n.before.members[CoordinatorName]; !ok {
-			continue
+		if p.hadCoordinator(n) {
+			was.node = n.node
 		}
-		if addr, ok := n.before.coordinatorAddress(); ok {
-			return road{node: n.node, address: addr.String()}, true
+		if n.before.doubt == "" && n.before.address != "" {
+			was.address = n.before.address
 		}
 	}
-	return road{}, false
+	return was, was != is
 }
 
-func (b before) coordinatorAddress() (netip.AddrPort, bool) {
-	agent, err := schema.ParseAgent(b.members["agent"].Payload())
-	if err != nil {
-		return netip.AddrPort{}, false
+func (p *plan) hadCoordinator(n nodePlan) bool {
+	_, recorded := p.ledger.Nodes[n.node].Files[coordinatorFile]
+	_, stands := n.before.digests[coordinatorFile]
+	return recorded || stands && n.before.doubt == ""
+}
+
+// roadUnclear tells whether a move could hide: nothing vouches for any set in
+// the tree, and not every set there dials the coordinator where it is now.
+func (p *plan) roadUnclear(is road) bool {
+	same, other := 0, 0
+	for _, n := range p.nodes {
+		switch {
+		case len(n.before.digests) == 0:
+		case n.before.doubt == "":
+			return false
+		case n.before.address == is.address:
+			same++
+		default:
+			other++
+		}
 	}
-	vertex, err := schema.ParseVertex(b.members[VertexName].Payload())
+	return same == 0 || other > 0
+}
+
+// coordinatorAddress is where the set dials the coordinator; empty when it does
+// not say.
+func (s standingSet) coordinatorAddress() string {
+	agent, err := schema.ParseAgent(s.artifact(envelope.AgentName).Payload())
 	if err != nil {
-		return netip.AddrPort{}, false
+		return ""
+	}
+	vertex, err := schema.ParseVertex(s.artifact(VertexName).Payload())
+	if err != nil {
+		return ""
 	}
 	for _, list := range vertex.Links {
 		for _, link := range list.Members {
 			if link.Peer == agent.Sync.Coordinator {
-				addr, err := netip.ParseAddrPort(link.Via.Addr)
-				return addr, err == nil
+				return link.Via.Addr
 			}
 		}
 	}
-	return netip.AddrPort{}, false
+	return ""
 }

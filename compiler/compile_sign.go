@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/florete/flor/compiler/ca"
 	"github.com/florete/flor/envelope"
@@ -13,44 +14,62 @@ import (
 	"github.com/florete/flor/store/durable"
 )
 
-// carryOut signs the touched nodes and commits the tree and the ledger.
+// carryOut signs the touched nodes, stages each as soon as it is signed, and
+// commits the tree and the ledger.
 func (p *plan) carryOut(ctx context.Context, fsys durable.FS, opts CompileOptions) error {
-	sets, err := p.sign(ctx, opts)
+	c, err := p.stage(ctx, fsys, opts)
 	if err != nil {
 		return err
 	}
-	return commitTree(fsys, sets, p.newLedger(sets))
+	return c.commit(p.newLedger(c.digests))
 }
 
-// sign makes the new sets, nil for nodes that leave. No key is opened when
-// nothing is to be signed.
-func (p *plan) sign(ctx context.Context, opts CompileOptions) (map[string]setFiles, error) {
+// stage makes the new sets. No key is opened when nothing is to be signed.
+func (p *plan) stage(ctx context.Context, fsys durable.FS, opts CompileOptions) (*commit, error) {
+	c := newCommit(fsys)
 	var work []nodePlan
-	sets := map[string]setFiles{}
 	for _, n := range p.nodes {
-		if n.touched() {
-			sets[n.node] = nil
-		}
-		if n.touched() && !n.leaves() {
+		switch {
+		case n.touched() && n.leaves:
+			c.drop(n.node)
+		case n.touched():
 			work = append(work, n)
 		}
 	}
 	if len(work) == 0 {
-		return sets, nil
+		return c, nil
 	}
 	s, err := p.newSigner(opts)
 	if err != nil {
 		return nil, err
 	}
-	signed := make([]setFiles, len(work))
-	err = eachNode(ctx, len(work), func(i int) (err error) {
-		signed[i], err = s.sign(work[i])
-		return err
-	})
-	for i, n := range work {
-		sets[n.node] = signed[i]
+	if err := c.open(); err != nil {
+		return nil, err
 	}
-	return sets, err
+	return c, p.signEach(ctx, work, s, c)
+}
+
+// signEach signs and stages, more nodes at once than there are processors,
+// because half of it waits for the disk.
+func (p *plan) signEach(ctx context.Context, work []nodePlan, s *signer, c *commit) error {
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(treeWriters)
+	for _, n := range work {
+		if running.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			files, err := s.sign(n, p.payloads(n.node))
+			if err != nil {
+				return err
+			}
+			return c.put(n.node, n.before.digests, files)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // signer stamps and signs sets.
@@ -67,14 +86,13 @@ func (p *plan) newSigner(opts CompileOptions) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.Resign != "" && chosen.Name != opts.Resign {
+		return nil, refuse(ReasonNoSigner, "the sets are to be signed by %s, and the key that was chosen is that of %s", opts.Resign, chosen.Name)
+	}
 	if err := ca.CheckKey(chosen.Cert, key.Public()); err != nil {
 		return nil, err
 	}
-	block, err := trustBlock(p.view.Signers)
-	if err != nil {
-		return nil, err
-	}
-	trust, err := p.view.anchor().TrustSet(block)
+	trust, err := p.view.anchor().TrustSet(p.trust)
 	if err != nil {
 		return nil, projectionInvalid("every node", envelope.AgentName, err)
 	}
@@ -85,23 +103,27 @@ func (p *plan) newSigner(opts CompileOptions) (*signer, error) {
 	return &signer{id: chosen.ID, key: key, trust: trust, trustDomain: p.view.TrustDomain, generatedAt: generatedAt}, nil
 }
 
-// sign makes the set of one node and reads it back as a node would (CMP-16).
-func (s *signer) sign(n nodePlan) (setFiles, error) {
+// sign makes the set of one node, once each payload has passed its consumer's
+// schema, and reads it back as a node would (CMP-16).
+func (s *signer) sign(n nodePlan, payloads NodePayloads) (setFiles, error) {
+	if err := payloads.validate(); err != nil {
+		return nil, err
+	}
 	files := setFiles{}
 	version := n.before.last + 1
-	for _, p := range n.payloads {
+	for _, p := range payloads.Payloads() {
 		text, err := envelope.Sign(envelope.Draft{
 			Plane:       envelope.Mgmt,
 			Version:     version,
 			Node:        n.node,
-			Name:        p.name,
+			Name:        p.Name,
 			GeneratedAt: s.generatedAt,
-			Payload:     p.text,
+			Payload:     p.Value,
 		}, s.id, s.key)
 		if err != nil {
-			return nil, projectionInvalid(n.node, p.name, err)
+			return nil, projectionInvalid(n.node, p.Name, err)
 		}
-		files[p.name+fileSuffix] = append(text, '\n')
+		files[p.Name+fileSuffix] = append(text, '\n')
 	}
 	return files, s.check(n.node, files)
 }
@@ -123,19 +145,20 @@ func (s *signer) check(node string, files setFiles) error {
 
 // newLedger is the ledger after the plan: touched nodes at their new version,
 // departed ones remembered, and those that it did not know taken in.
-func (p *plan) newLedger(sets map[string]setFiles) *Ledger {
+func (p *plan) newLedger(digests map[string]map[string]string) *Ledger {
 	l := p.ledger.clone()
 	for _, n := range p.nodes {
 		entry := l.Nodes[n.node]
 		switch {
 		case !n.touched():
 			entry.Version, entry.Files = n.before.current, n.before.digests
-		case n.leaves():
+		case n.leaves:
 			entry.Version, entry.Files = max(n.before.current, n.before.last), map[string]string{}
 		default:
-			entry.Version, entry.Files = n.before.last+1, sets[n.node].digests()
+			entry.Version, entry.Files = n.before.last+1, digests[n.node]
 		}
 		l.Nodes[n.node] = entry
+		l.retire(n.retired)
 	}
 	return l
 }

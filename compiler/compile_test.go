@@ -6,9 +6,11 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -174,12 +176,36 @@ func TestMovingTheCoordinator(t *testing.T) {
 		}, true},
 		{"another local port of the coordinator", func(w *world) { w.edit("services.yaml", "127.0.0.1:9000", "127.0.0.1:9002") }, false},
 		{"another node's address", func(w *world) { w.edit("nodes.yaml", "5.6.7.8", "5.6.7.9") }, false},
+		{"another port, and the set of the management node was edited", func(w *world) {
+			w.edit(".flor/compiled/mgmt01/mgmt/flor.json", "\n}", "\n }")
+			w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
+		}, true},
+		{"another port, and every set was edited", func(w *world) {
+			w.editEverySet()
+			w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
+		}, true},
+		{"another port, and the tree is gone", func(w *world) {
+			w.remove(treeDir)
+			w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
+		}, true},
+		{"another port, and every version is lifted", func(w *world) {
+			for _, node := range []string{"mgmt01", "alpha", "beta", "laptop"} {
+				if _, err := LearnFloors(w.dir, []Conflict{{Node: node, Stored: 5}}); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+			w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
+		}, true},
+		{"every set was edited, and nothing moves", (*world).editEverySet, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.compile()
+			if _, err := w.issue("laptop"); err != nil {
+				t.Fatal(err)
+			}
 			tt.change(w)
 			opts := w.options()
 			if tt.moved {
@@ -194,6 +220,31 @@ func TestMovingTheCoordinator(t *testing.T) {
 			}
 			w.compileWith(opts)
 		})
+	}
+}
+
+// editEverySet alters each set in the tree, but not where it finds the
+// coordinator.
+func (w *world) editEverySet() {
+	w.t.Helper()
+	for _, node := range []string{"mgmt01", "alpha", "beta", "laptop"} {
+		w.edit(".flor/compiled/"+node+"/mgmt/agent.json", `"flor-vertex"`, `"flor-vortex"`)
+	}
+}
+
+// CMP-18: nobody can be stranded while no node has a certificate.
+func TestTheCoordinatorMovesFreelyUntilANodeWasIssued(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
+	w.compile()
+	if _, err := w.issue("alpha"); err != nil {
+		t.Fatal(err)
+	}
+	w.edit("nodes.yaml", "9.10.11.12:4434", "9.10.11.12:4435")
+	if err := w.compileError(w.options()); !IsRefused(err, ReasonCoordinatorMoved) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -260,20 +311,30 @@ func TestACancelledCompileWritesNothing(t *testing.T) {
 	}
 }
 
+// ENV-17, CLI-4: what is sent is the document of the tree, and its size is known
+// before.
 func TestTheDocumentHoldsEachMemberAsItLies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := ReadDocument(w.dir); !IsRefused(err, ReasonNothingCompiled) {
+	if _, err := OpenDocument(w.dir); !IsRefused(err, ReasonNothingCompiled) {
 		t.Errorf("before the first compile: %v", err)
 	}
 	w.compile()
-	doc, err := ReadDocument(w.dir)
+	doc, err := OpenDocument(w.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	members, err := envelope.ParseSet(doc.Text)
-	if err != nil || doc.Nodes != 4 || len(members) != 9 {
-		t.Fatalf("%d nodes, %d members, error %v", doc.Nodes, len(members), err)
+	defer doc.Close()
+	text, err := io.ReadAll(iotest.OneByteReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, err := envelope.ParseSet(text)
+	if err != nil || len(doc.Nodes) != 4 || len(members) != 9 {
+		t.Fatalf("%d nodes, %d members, error %v", len(doc.Nodes), len(members), err)
+	}
+	if whole := envelope.AppendSet(nil, members...); doc.Size != int64(len(text)) || !bytes.Equal(text, whole) {
+		t.Errorf("%d bytes, said to be %d, written by AppendSet %d", len(text), doc.Size, len(whole))
 	}
 	for _, member := range members {
 		core, err := envelope.Probe(member)
@@ -284,6 +345,35 @@ func TestTheDocumentHoldsEachMemberAsItLies(t *testing.T) {
 		if !bytes.Equal(append(bytes.Clone(member), '\n'), []byte(file)) {
 			t.Errorf("%s differs from its file", core.Ref())
 		}
+	}
+}
+
+// What would be published and is not what a compile wrote is refused.
+func TestATreeEditedByHandIsNotPublished(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(*world){
+		"an artifact was edited":  func(w *world) { w.edit(".flor/compiled/alpha/mgmt/flor.json", "5.6.7.8", "5.6.7.9") },
+		"an artifact was removed": func(w *world) { w.remove(".flor/compiled/alpha/mgmt/flor.json") },
+		"an artifact was added":   func(w *world) { w.write(".flor/compiled/alpha/mgmt/extra.json", "{}") },
+		"a node was removed":      func(w *world) { w.remove(".flor/compiled/alpha") },
+		"a node was added":        func(w *world) { w.write(".flor/compiled/omega/mgmt/agent.json", "{}") },
+		"the ledger is gone":      func(w *world) { w.remove(ledgerFile) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.compile()
+			edit(w)
+			if _, err := OpenDocument(w.dir); !IsRefused(err, ReasonTreeEdited) || !strings.Contains(err.Error(), "retectl compile") {
+				t.Errorf("got %v", err)
+			}
+			w.compile()
+			doc, err := OpenDocument(w.dir)
+			if err != nil {
+				t.Fatalf("after the compile that was asked for: %v", err)
+			}
+			doc.Close()
+		})
 	}
 }
 

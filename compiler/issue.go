@@ -60,7 +60,7 @@ func Issue(ctx context.Context, opts IssueOptions) (*Enrolment, error) {
 		return nil, err
 	}
 	defer repo.Close()
-	plan, err := makePlan(ctx, source.View, repo.fsys, 0)
+	plan, err := makePlan(ctx, source.View, repo.fsys, CompileOptions{})
 	if err != nil {
 		return nil, err
 	}

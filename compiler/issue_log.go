@@ -1,17 +1,21 @@
 package compiler
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
+
+	"github.com/florete/flor/store/durable"
 )
 
 // issuedFile is the audit trail of certificates, a JSON object a line, kept in
@@ -62,24 +66,71 @@ func LogIssued(dir string, entries ...Issued) error {
 	return repo.logIssued(entries)
 }
 
-// logIssued appends with one write and syncs, so that no certificate leaves
-// that the log does not know.
-func (r *repository) logIssued(entries []Issued) error {
+// logIssued records certificates before any of them leaves.
+func (r *repository) logIssued(entries []Issued) error { return appendLines(r, issuedFile, entries) }
+
+// appendLines adds to a file of one JSON object a line, with one write, and
+// syncs: what the file is to know it knows before anybody acts on it.
+func appendLines[T any](r *repository, name string, entries []T) error {
 	var lines []byte
 	for _, entry := range entries {
 		line, err := json.Marshal(entry)
 		if err != nil {
-			return fmt.Errorf("encode issuance: %w", err)
+			return fmt.Errorf("encode a line of %s: %w", name, err)
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	f, err := r.root.OpenFile(issuedFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
+	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
 	if err != nil {
-		return fmt.Errorf("open issuance log: %w", err)
+		return fmt.Errorf("open %s: %w", name, err)
 	}
-	_, err = f.Write(lines)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write issuance log: %w", err)
+	if err := errors.Join(writeWhole(f, lines), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
+}
+
+// writeWhole appends and syncs. What a full disk took half of is taken back, so
+// that it does not spoil the line that comes after it.
+func writeWhole(f *os.File, lines []byte) error {
+	before, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(lines); err != nil {
+		return errors.Join(err, f.Truncate(before.Size()))
+	}
+	return f.Sync()
+}
+
+// maxIssued is the most bytes that are read of the issuance log or of the list
+// of what was revoked: several hundred thousand certificates.
+const maxIssued = 256 << 20
+
+// readIssued reads the issuance log; a missing one is empty.
+func readIssued(fsys durable.FS) ([]Issued, error) { return readLines[Issued](fsys, issuedFile) }
+
+// readLines reads a file of one JSON object a line; a missing one has none. A
+// line that cannot be read is refused with its number: an audit trail is not
+// guessed at.
+func readLines[T any](fsys durable.FS, name string) ([]T, error) {
+	text, err := fsys.ReadFile(name, maxIssued)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var list []T
+	for number, line := range bytes.Split(text, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var entry T
+		if err := json.Unmarshal(line, &entry, json.RejectUnknownMembers(true)); err != nil {
+			return nil, refuse(ReasonRecordDamaged, "%s:%d: %w; restore the file from git", name, number+1, err)
+		}
+		list = append(list, entry)
+	}
+	return list, nil
 }

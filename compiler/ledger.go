@@ -53,6 +53,10 @@ const (
 type Ledger struct {
 	SchemaVersion string                `json:"schema_version"`
 	Nodes         map[string]LedgerNode `json:"nodes"`
+	// Retired maps each signing key that once stood in a trust block and no
+	// longer does, in standard base64, to the SPIFFE ID it signed as. Nodes
+	// never take it back (ENV-12).
+	Retired map[string]string `json:"retired,omitempty"`
 }
 
 // LedgerNode is one node's line in the ledger.
@@ -128,7 +132,17 @@ func (l *Ledger) text() ([]byte, error) {
 
 // clone lets a caller change nodes without touching l.
 func (l *Ledger) clone() *Ledger {
-	return &Ledger{SchemaVersion: LedgerSchemaVersion, Nodes: maps.Clone(l.Nodes)}
+	return &Ledger{SchemaVersion: LedgerSchemaVersion, Nodes: maps.Clone(l.Nodes), Retired: maps.Clone(l.Retired)}
+}
+
+// retire remembers keys that fell out of the rete's trust block.
+func (l *Ledger) retire(entries []envelope.Entry) {
+	if l.Retired == nil && len(entries) > 0 {
+		l.Retired = map[string]string{}
+	}
+	for _, e := range entries {
+		l.Retired[e.Pubkey] = e.SPIFFEID
+	}
 }
 
 // same tells whether both ledgers would be the same file.

@@ -26,6 +26,11 @@ const (
 	ReasonTooLarge          Reason = "too-large"
 	ReasonSourceFaults      Reason = "source-faults"
 	ReasonBadBuildTime      Reason = "bad-build-time"
+	ReasonSignerRetired     Reason = "signer-retired"
+	ReasonStepSkipped       Reason = "step-skipped"
+	ReasonRecordDamaged     Reason = "record-damaged"
+	ReasonNothingToRevoke   Reason = "nothing-to-revoke"
+	ReasonTreeEdited        Reason = "tree-edited"
 )
 
 // ledgerReasons is the one place where a reason meets its code and meaning.
@@ -45,6 +50,11 @@ var ledgerReasons = map[Reason]struct{ code, meaning string }{
 	ReasonTooLarge:          {"FL0513", "too-large: what was compiled is over a limit of the contract"},
 	ReasonSourceFaults:      {"FL0514", "source-faults: the YAML has faults, so nothing was compiled"},
 	ReasonBadBuildTime:      {"FL0515", "bad-build-time: SOURCE_DATE_EPOCH is not a time in seconds"},
+	ReasonSignerRetired:     {"FL0516", "signer-retired: the YAML lists a signing key that was retired, and nodes never take one back"},
+	ReasonStepSkipped:       {"FL0517", "step-skipped: a step of a signer's rotation is not done yet for every node"},
+	ReasonRecordDamaged:     {"FL0518", "record-damaged: a record below .flor cannot be read"},
+	ReasonNothingToRevoke:   {"FL0519", "nothing-to-revoke: the issuance log has no valid certificate of that principal or serial"},
+	ReasonTreeEdited:        {"FL0520", "tree-edited: the compiled tree is not as it was written"},
 }
 
 // ledgerCodes are the codes of this half of the package, merged by Codes.

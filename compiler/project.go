@@ -55,7 +55,8 @@ func (p NodePayloads) Payloads() []Payload {
 // Project derives every node's payloads from a validated network (CMP-11 …
 // CMP-14), ordered by node. It depends on v alone. Nodes are projected in
 // parallel; an error means that the view was not one that Validate made, or
-// that ctx ended.
+// that ctx ended. Compile holds each payload against its consumer's schema
+// before it signs it.
 func Project(ctx context.Context, v *View) ([]NodePayloads, error) {
 	trust, err := trustBlock(v.Signers)
 	if err != nil {
@@ -64,7 +65,7 @@ func Project(ctx context.Context, v *View) ([]NodePayloads, error) {
 	out := make([]NodePayloads, len(v.Nodes))
 	err = eachNode(ctx, len(v.Nodes), func(i int) error {
 		out[i] = projectNode(v, v.Nodes[i], trust)
-		return out[i].validate()
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func projectNode(v *View, n *Node, trust envelope.Block) NodePayloads {
 	p := NodePayloads{
 		Node:   n.Name,
 		Agent:  projectAgent(v, n, trust),
-		Vertex: projectVertex(n),
+		Vertex: projectVertex(v, n),
 	}
 	if n == v.Management {
 		p.Coordinator = projectCoordinator(v)
@@ -197,7 +198,7 @@ func localsOf(n *Node) []local {
 	return locals
 }
 
-func projectVertex(n *Node) *schema.Vertex {
+func projectVertex(v *View, n *Node) *schema.Vertex {
 	locals := localsOf(n)
 	targets := targetsOf(locals)
 	adapter := schema.Adapter{Name: adapterName, Type: schema.UDP}
@@ -213,7 +214,7 @@ func projectVertex(n *Node) *schema.Vertex {
 		Links:             projectLinks(targets),
 		Ingress:           projectIngress(n),
 		Egress:            projectEgress(targets),
-		Revoked:           []string{},
+		Revoked:           append([]string{}, v.Revoked...),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/florete/flor/envelope"
@@ -26,6 +27,7 @@ const (
 
 	planeDir   = string(envelope.Mgmt)
 	fileSuffix = ".json"
+	rootFile   = envelope.AgentName + fileSuffix
 
 	fileMode fs.FileMode = 0o644
 	dirMode  fs.FileMode = 0o755
@@ -101,18 +103,23 @@ func (f setFiles) digests() map[string]string {
 	return digests
 }
 
-// members are the artifacts without the newline that ends a file (ENV-9), the
-// root first and the rest by name.
-func (f setFiles) members() [][]byte {
-	root := envelope.AgentName + fileSuffix
-	members := make([][]byte, 0, len(f))
-	if text, ok := f[root]; ok {
-		members = append(members, withoutNewline(text))
+// order lists the files as they go into a set document: the root first and the
+// rest by name.
+func (f setFiles) order() []string {
+	names := sortedKeys(f)
+	if i := slices.Index(names, rootFile); i > 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, rootFile)
 	}
-	for _, name := range sortedKeys(f) {
-		if name != root {
-			members = append(members, withoutNewline(f[name]))
-		}
+	return names
+}
+
+// members are the artifacts without the newline that ends a file (ENV-9), in
+// that order.
+func (f setFiles) members() [][]byte {
+	names := f.order()
+	members := make([][]byte, len(names))
+	for i, name := range names {
+		members[i] = withoutNewline(f[name])
 	}
 	return members
 }
@@ -128,7 +135,7 @@ func withoutNewline(text []byte) []byte {
 // under the rete's own CA, whichever signer made it; false when they do not.
 // It is what makes a version believable that no ledger vouches for.
 func (f setFiles) genuineVersion(anchor envelope.Anchor, node string) (uint64, bool) {
-	root, err := envelope.Parse(withoutNewline(f[envelope.AgentName+fileSuffix]))
+	root, err := envelope.Parse(withoutNewline(f[rootFile]))
 	if err != nil {
 		return 0, false
 	}

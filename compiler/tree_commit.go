@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,8 +15,8 @@ import (
 	"github.com/florete/flor/store/durable"
 )
 
-// treeWriters is how many nodes are written at once: writing waits for the disk
-// more than for a processor.
+// treeWriters is how many nodes are signed and written at once: writing waits
+// for the disk more than for a processor.
 const treeWriters = 16
 
 // journal is a compile that has been decided: what is staged belongs into the
@@ -34,77 +35,72 @@ type journalNode struct {
 	Drop []string `json:"drop"`
 }
 
-// commitTree replaces the sets of nodes in the tree, and the ledger, as one
-// step: a crash leaves the old or the new. A nil set removes the node. The
-// caller holds the lock and has called recoverTree.
-func commitTree(fsys durable.FS, sets map[string]setFiles, ledger *Ledger) error {
-	if len(sets) == 0 {
-		return writeLedger(fsys, ledger)
-	}
-	j := journal{SchemaVersion: LedgerSchemaVersion, Nodes: map[string]journalNode{}, Ledger: ledger}
-	for node, files := range sets {
-		entry, err := journalEntry(fsys, node, files)
-		if err != nil {
-			return err
-		}
-		j.Nodes[node] = entry
-	}
-	if err := stage(fsys, sets); err != nil {
-		return fmt.Errorf("stage the compiled tree: %w", err)
-	}
-	if err := writeJournal(fsys, j); err != nil {
-		return err
-	}
-	return finish(fsys, j)
+// commit is a compile on its way into the tree: sets are staged one by one, and
+// then all of them take their places as one step. Its methods may be called
+// from several goroutines until commit is.
+type commit struct {
+	fsys durable.FS
+
+	mu    sync.Mutex
+	nodes map[string]journalNode
+	// digests are those of the files of each staged node.
+	digests map[string]map[string]string
 }
 
-func journalEntry(fsys durable.FS, node string, files setFiles) (journalNode, error) {
-	before, err := readSetNames(fsys, node)
-	if err != nil {
-		return journalNode{}, err
+func newCommit(fsys durable.FS) *commit {
+	return &commit{fsys: fsys, nodes: map[string]journalNode{}, digests: map[string]map[string]string{}}
+}
+
+// open makes the staging directory, empty.
+func (c *commit) open() error {
+	if err := c.fsys.RemoveAll(stagingDir); err != nil {
+		return fmt.Errorf("stage the compiled tree: %w", err)
+	}
+	if err := c.fsys.Mkdir(stagingDir, dirMode); err != nil {
+		return fmt.Errorf("stage the compiled tree: %w", err)
+	}
+	return nil
+}
+
+// put stages the new set of a node, whose files before are given by name, and
+// makes it durable.
+func (c *commit) put(node string, before map[string]string, files setFiles) error {
+	if err := durable.StageDir(c.fsys, path.Join(stagingDir, node), files.tree()); err != nil {
+		return fmt.Errorf("stage the set of node %s: %w", node, err)
 	}
 	entry := journalNode{Put: sortedKeys(files)}
-	for _, name := range before {
+	for _, name := range sortedKeys(before) {
 		if _, stays := files[name]; !stays {
 			entry.Drop = append(entry.Drop, name)
 		}
 	}
-	return entry, nil
+	digests := files.digests()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[node], c.digests[node] = entry, digests
+	return nil
 }
 
-func readSetNames(fsys durable.FS, node string) ([]string, error) {
-	entries, err := fsys.ReadDir(setDir(node))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var names []string
-	for _, e := range entries {
-		if path.Ext(e.Name()) == fileSuffix {
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
-}
+// drop removes a node.
+func (c *commit) drop(node string) { c.nodes[node] = journalNode{} }
 
-// stage writes the new sets below the staging directory and makes them durable.
-func stage(fsys durable.FS, sets map[string]setFiles) error {
-	if err := fsys.RemoveAll(stagingDir); err != nil {
-		return err
+// commit replaces the sets of nodes in the tree, and the ledger, as one step: a
+// crash leaves the old or the new. The caller holds the lock and has called
+// recoverTree.
+func (c *commit) commit(ledger *Ledger) error {
+	if len(c.nodes) == 0 {
+		return writeLedger(c.fsys, ledger)
 	}
-	if err := fsys.Mkdir(stagingDir, dirMode); err != nil {
-		return err
-	}
-	var group errgroup.Group
-	group.SetLimit(treeWriters)
-	for node, files := range sets {
-		if files != nil {
-			group.Go(func() error { return durable.StageDir(fsys, path.Join(stagingDir, node), files.tree()) })
+	if len(c.digests) > 0 {
+		if err := errors.Join(c.fsys.SyncDir(stagingDir), c.fsys.SyncDir(florDir)); err != nil {
+			return fmt.Errorf("stage the compiled tree: %w", err)
 		}
 	}
-	if err := group.Wait(); err != nil {
+	j := journal{SchemaVersion: LedgerSchemaVersion, Nodes: c.nodes, Ledger: ledger}
+	if err := writeJournal(c.fsys, j); err != nil {
 		return err
 	}
-	return errors.Join(fsys.SyncDir(stagingDir), fsys.SyncDir(florDir))
+	return finish(c.fsys, j)
 }
 
 func (f setFiles) tree() durable.Tree {

@@ -109,7 +109,7 @@ func (w *world) carryOut(fsys durable.FS) error {
 	if err != nil {
 		return err
 	}
-	p, err := makePlan(w.t.Context(), loaded.View, fsys, 0)
+	p, err := makePlan(w.t.Context(), loaded.View, fsys, CompileOptions{})
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (v *validator) signer(s *facade.Signer) {
 	v.validNow(cert, s.Cert)
 	v.checkSigner(cert, s)
 	id, _ := schema.ManagementPlaneID(v.view.TrustDomain, s.Name.V)
-	v.addSigner(&Signer{Name: s.Name.V, ID: id, Cert: cert, At: firstGiven(s.Name.At, s.At)})
+	v.addSigner(&Signer{Name: s.Name.V, ID: id, Cert: cert, File: s.Cert.V, At: firstGiven(s.Name.At, s.At)})
 }
 
 func (v *validator) checkSigner(cert *x509.Certificate, s *facade.Signer) {

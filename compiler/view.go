@@ -25,6 +25,9 @@ type View struct {
 	Validity Validity
 	// PollInterval is zero where the operator leaves it to the agent.
 	PollInterval time.Duration
+	// Revoked are the certificates, by SHA-256 in lower-case hex, that no vertex
+	// of the rete believes any more (PKI-6), sorted. Load fills them in.
+	Revoked []string
 
 	Nodes    []*Node
 	Services []*Service
@@ -45,6 +48,8 @@ type Signer struct {
 	Name string
 	ID   spiffeid.ID
 	Cert *x509.Certificate
+	// File is the path of the certificate as the source gives it.
+	File string
 	At   diag.Place
 }
 

@@ -21,6 +21,8 @@ func caCommand(c *console) *cli.Command {
 			caIssueCommand(c),
 			caShowCommand(c),
 			caExportKeyCommand(c),
+			caRotateSignerCommand(c),
+			caRevokeCommand(c),
 		},
 	}
 }

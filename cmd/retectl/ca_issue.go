@@ -14,6 +14,7 @@ import (
 
 	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 )
 
@@ -117,42 +118,77 @@ type order struct {
 	validity  time.Duration // 0: what the YAML says
 }
 
-// issueSigner makes a further management signer: the key into the key ring, the
-// certificate into the repository.
+// issueSigner makes a further management signer, and says where to list it.
 func (c *console) issueSigner(cmd *cli.Command, o order) error {
-	name := schema.Leaf(o.id)
-	file := "certs/management-planes/" + name + ".crt"
-	if err := mayWrite(filepath.Join(o.dir, file), cmd.Bool("force")); err != nil {
-		return err
-	}
-	ring, err := c.keyring(o.view.TrustDomain)
+	file, err := c.makeSigner(cmd, o)
 	if err != nil {
-		return err
-	}
-	key, err := ca.NewKey()
-	if err != nil {
-		return err
-	}
-	cert, err := o.authority.Issue(o.id, key.Public(), orDefault(o.validity, o.view.Validity.Signers), o.now)
-	if err != nil {
-		return err
-	}
-	passphrase, err := c.newPassphrase(cmd)
-	if err != nil {
-		return err
-	}
-	if err := ring.Save(ca.SignerKey(name), key, passphrase); err != nil {
-		return err
-	}
-	if err := o.record(cert); err != nil {
-		return err
-	}
-	if err := writePublic(o.dir, file, ca.EncodeCertificate(cert)); err != nil {
 		return err
 	}
 	c.tell("%s", file)
-	c.say("list it in rete.yaml below signers.mgmt.keys: {name: %s, cert: %s}", name, file)
+	c.say("list it in rete.yaml below signers.mgmt.keys: {name: %s, cert: %s}", schema.Leaf(o.id), file)
 	return nil
+}
+
+// makeSigner makes a management signer: the key into the key ring, the
+// certificate into the repository, at the path that it returns.
+func (c *console) makeSigner(cmd *cli.Command, o order) (file string, err error) {
+	name := schema.Leaf(o.id)
+	file = "certs/management-planes/" + name + ".crt"
+	if err := mayWrite(filepath.Join(o.dir, file), cmd.Bool("force")); err != nil {
+		return "", err
+	}
+	ring, err := c.keyring(o.view.TrustDomain)
+	if err != nil {
+		return "", err
+	}
+	key, err := ca.NewKey()
+	if err != nil {
+		return "", err
+	}
+	cert, err := o.authority.Issue(o.id, key.Public(), orDefault(o.validity, o.view.Validity.Signers), o.now)
+	if err != nil {
+		return "", err
+	}
+	passphrase, err := c.newPassphrase(cmd)
+	if err != nil {
+		return "", err
+	}
+	if err := ring.Save(ca.SignerKey(name), key, passphrase); err != nil {
+		return "", err
+	}
+	if err := o.record(cert); err != nil {
+		return "", err
+	}
+	if err := writePublic(o.dir, file, ca.EncodeCertificate(cert)); err != nil {
+		return "", err
+	}
+	return file, o.readBack(ring, file, passphrase)
+}
+
+// readBack verifies that the signer can be used: that nodes will take its
+// certificate, and that the key in the ring is the one that it certifies.
+func (o order) readBack(ring ca.Keyring, file string, passphrase []byte) error {
+	text, err := readInput(filepath.Join(o.dir, file), ca.MaxKeyFile)
+	if err != nil {
+		return err
+	}
+	cert, err := ca.DecodeCertificate(text)
+	if err != nil {
+		return err
+	}
+	entry, err := envelope.NewEntry(cert)
+	if err != nil {
+		return err
+	}
+	anchor := envelope.Anchor{TrustDomain: o.view.TrustDomain, CA: o.view.CA}
+	if _, err := anchor.TrustSet(envelope.Block{Mgmt: []envelope.Entry{entry}}); err != nil {
+		return err
+	}
+	key, err := ring.Load(ca.SignerKey(schema.Leaf(o.id)), func(string) ([]byte, error) { return passphrase, nil })
+	if err != nil {
+		return err
+	}
+	return ca.CheckKey(cert, key.Public())
 }
 
 // issuePrincipal writes key and certificate into a directory outside of the

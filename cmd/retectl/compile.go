@@ -17,6 +17,7 @@ func compileCommand(c *console) *cli.Command {
 		Flags: append(sourceFlags(),
 			&cli.BoolFlag{Name: "check", Usage: "write nothing; exit 1 when something would change"},
 			&cli.BoolFlag{Name: "move-coordinator", Usage: "allow the coordinator's node or address to change, which may strand nodes"},
+			&cli.StringFlag{Name: "resign", Usage: "sign anew, as the signer `NAME`, each set that another one signed"},
 			&cli.Uint64Flag{Name: "floor", Usage: "lift every node above version `N`"},
 			signerFlag(), passphraseFlag(),
 		),
@@ -57,6 +58,7 @@ func (c *console) compileOptions(cmd *cli.Command) (compiler.CompileOptions, err
 		Floor:           cmd.Uint64("floor"),
 		Check:           cmd.Bool("check"),
 		MoveCoordinator: cmd.Bool("move-coordinator"),
+		Resign:          cmd.String("resign"),
 	}, err
 }
 

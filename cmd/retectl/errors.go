@@ -39,6 +39,7 @@ const (
 	reasonConflict         reason = "conflict"
 	reasonInsideRepository reason = "inside-repository"
 	reasonTooLarge         reason = "too-large"
+	reasonNotTaken         reason = "not-taken"
 	reasonUnknownName      reason = "unknown-name"
 )
 
@@ -53,6 +54,7 @@ var reasons = map[reason]struct{ code, meaning string }{
 	reasonConflict:         {"FL0709", "conflict: the coordinator holds newer sets than the compiled tree"},
 	reasonInsideRepository: {"FL0710", "inside-repository: a private key would be written into the repository"},
 	reasonTooLarge:         {"FL0711", "too-large: a file that was named is larger than what is read of it"},
+	reasonNotTaken:         {"FL0720", "not-taken: the tree is published, and the local agent did not take its set"},
 	reasonUnknownName:      {"FL0712", "unknown-name: the rete has nothing of the name that was asked for"},
 }
 

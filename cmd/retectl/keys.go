@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/ed25519"
 	"errors"
@@ -114,7 +115,7 @@ func (c *console) newPassphrase(cmd *cli.Command) ([]byte, error) {
 	return text, err
 }
 
-// chooseSigner signs with the signer that --signer names, or else with the first
+// chooseSigner signs with the signer that --resign or --signer names, or else with the first
 // listed one whose key is in the key ring (PKI-2).
 func (c *console) chooseSigner(cmd *cli.Command, ask ca.Passphrase) compiler.ChooseSigner {
 	return func(listed []*compiler.Signer) (*compiler.Signer, crypto.Signer, error) {
@@ -122,7 +123,7 @@ func (c *console) chooseSigner(cmd *cli.Command, ask ca.Passphrase) compiler.Cho
 		if err != nil {
 			return nil, nil, err
 		}
-		chosen, err := compiler.PickSigner(listed, cmd.String("signer"), func(name string) bool {
+		chosen, err := compiler.PickSigner(listed, cmp.Or(cmd.String("resign"), cmd.String("signer")), func(name string) bool {
 			return ring.Has(ca.SignerKey(name))
 		})
 		if err != nil {

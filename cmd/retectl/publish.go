@@ -1,18 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/relay/client"
-	"github.com/florete/flor/supervise/control"
 )
+
+// defaultPatience is how long --wait waits for the local agent.
+const defaultPatience = 2 * time.Minute
 
 func publishCommand(c *console) *cli.Command {
 	return &cli.Command{
@@ -24,6 +26,8 @@ func publishCommand(c *console) *cli.Command {
 			&cli.StringFlag{Name: "as", Usage: "publish as the operator `USER`, where several have an inbound here"},
 			&cli.StringFlag{Name: "socks5", Usage: "go through the SOCKS5 proxy `HOST:PORT` instead of asking the local agent"},
 			&cli.StringFlag{Name: "direct", Usage: "go straight to the publish listener at `URL`, such as http://127.0.0.1:9001"},
+			&cli.BoolFlag{Name: "wait", Usage: "follow until the agent of this machine runs what was published"},
+			&cli.DurationFlag{Name: "patience", Value: defaultPatience, Usage: "how long --wait waits"},
 		),
 		Action: c.publish,
 	}
@@ -41,34 +45,53 @@ func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	doc, err := compiler.ReadDocument(from.Dir)
-	if err != nil {
-		return err
-	}
-	c.noteStale(ctx, from)
 	way, err := c.wayToPublisher(ctx, cmd, loaded.View)
 	if err != nil {
 		return err
 	}
-	c.say("publishing %s, %d bytes, to %s", count(doc.Nodes, "node"), len(doc.Text), way)
-	result, err := send(ctx, way, doc)
-	if conflict := new(client.VersionConflict); errors.As(err, &conflict) {
-		return c.learn(from.Dir, conflict)
-	}
+	c.noteStale(ctx, from)
+	nodes, err := c.deliver(ctx, from.Dir, way)
 	if err != nil {
 		return err
 	}
-	c.showPublished(result)
+	if cmd.Bool("wait") {
+		return c.follow(ctx, loaded.View.TrustDomain, nodes, cmd.Duration("patience"))
+	}
 	return nil
 }
 
-func send(ctx context.Context, way way, doc *compiler.Document) (client.Result, error) {
+// deliver publishes the compiled tree, and records what the coordinator said to
+// it. It holds the repository only that long.
+func (c *console) deliver(ctx context.Context, dir string, way way) (nodes map[string]compiler.PublishedNode, err error) {
+	doc, err := compiler.OpenDocument(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, doc.Close()) }()
+	c.say("publishing %s, %d bytes, to %s", count(len(doc.Nodes), "node"), doc.Size, way)
+	result, err := c.send(ctx, way, doc)
+	if conflict := new(client.VersionConflict); errors.As(err, &conflict) {
+		return nil, c.learn(doc, conflict)
+	}
+	if err != nil {
+		return nil, advise(err, way)
+	}
+	if err := doc.Published(); err != nil {
+		return nil, err
+	}
+	c.showPublished(result)
+	return doc.Nodes, nil
+}
+
+func (c *console) send(ctx context.Context, way way, doc *compiler.Document) (client.Result, error) {
 	relay, err := client.New(client.Options{BaseURL: way.url, SOCKS5: way.socks5})
 	if err != nil {
 		return client.Result{}, err
 	}
 	defer relay.Close()
-	return relay.Publish(ctx, bytes.NewReader(doc.Text), int64(len(doc.Text)))
+	progress := c.progress(doc, doc.Size)
+	defer progress.clear()
+	return relay.Publish(ctx, progress, doc.Size)
 }
 
 // noteStale warns when what is published is not what the YAML says.
@@ -89,17 +112,18 @@ func (c *console) showPublished(result client.Result) {
 		return
 	}
 	c.say("%s: %d of %s changed", result.Result, len(result.Changed), count(result.Nodes, "node"))
+	c.say("next: git add . && git commit, so that others know what is published")
 }
 
 // learn takes what a coordinator has stored into the ledger, and says what to
 // do next (CMP-15, CLI-4).
-func (c *console) learn(dir string, conflict *client.VersionConflict) error {
+func (c *console) learn(doc *compiler.Document, conflict *client.VersionConflict) error {
 	var conflicts []compiler.Conflict
 	for _, n := range conflict.Nodes {
 		conflicts = append(conflicts, compiler.Conflict{Node: n.Node, Stored: n.Stored, Offered: n.Offered})
 		c.tell("%s\tstored %d\toffered %d", n.Node, n.Stored, n.Offered)
 	}
-	unbelieved, err := compiler.LearnFloors(dir, conflicts)
+	unbelieved, err := doc.Learn(conflicts)
 	if err != nil {
 		return err
 	}
@@ -146,24 +170,4 @@ func (c *console) wayToPublisher(ctx context.Context, cmd *cli.Command, v *compi
 		socks5, err = c.operatorInbound(ctx, v, cmd.String("as"))
 	}
 	return way{url: "http://" + host, socks5: socks5}, err
-}
-
-// unreachable tells what could not be done from what was turned down (CLI-5).
-func unreachable(err error) bool {
-	var (
-		noAnswer *client.Unreachable
-		refused  *client.ProxyRefused
-		busy     *client.Unavailable
-		strange  *client.Unexpected
-		full     *client.NotStored
-		unknown  *client.OutcomeUnknown
-		absent   *control.NotRunning
-	)
-	return errors.As(err, &noAnswer) || errors.As(err, &refused) || errors.As(err, &busy) || errors.As(err, &strange) ||
-		errors.As(err, &full) || errors.As(err, &unknown) || errors.As(err, &absent) || isRefusal(err, reasonNoAgent)
-}
-
-func isRefusal(err error, r reason) bool {
-	var refused *refusal
-	return errors.As(err, &refused) && refused.reason == r
 }
