@@ -16,8 +16,6 @@ import (
 // serveClient serves one local program on a port whose principal is known.
 func (v *Vertex) serveClient(conn *net.TCPConn, in inbound) {
 	defer conn.Close()
-	stop := context.AfterFunc(v.life, func() { _ = conn.Close() })
-	defer stop()
 	if !in.target.IsZero() {
 		v.forward(conn, pair{in.principal, in.target})
 		return
@@ -41,7 +39,7 @@ func (v *Vertex) forward(conn *net.TCPConn, p pair) {
 func (v *Vertex) socks(conn *net.TCPConn, in inbound) {
 	_ = conn.SetReadDeadline(time.Now().Add(requestWithin))
 	r := bufio.NewReaderSize(conn, socks.MaxMessage)
-	request, err := readRequest(conn, r)
+	request, err := v.readRequest(conn, r)
 	if err != nil {
 		v.turnDown(conn, in, err)
 		return
@@ -73,11 +71,16 @@ func (v *Vertex) openHost(p *pair, host string) (opened, error) {
 	return v.open(v.life, *p)
 }
 
-func readRequest(w io.Writer, r *bufio.Reader) (socks.Request, error) {
+// readRequest lets go of a client that is still asking when the vertex ends.
+// Afterwards the flow decides how the client's connection ends, since to close
+// it here would make an abort look like a clean end (VTX-7).
+func (v *Vertex) readRequest(conn *net.TCPConn, r *bufio.Reader) (socks.Request, error) {
+	stop := context.AfterFunc(v.life, func() { _ = conn.Close() })
+	defer stop()
 	if err := socks.ReadGreeting(r); err != nil {
 		return socks.Request{}, err
 	}
-	if _, err := w.Write(socks.Method(true)); err != nil {
+	if _, err := conn.Write(socks.Method(true)); err != nil {
 		return socks.Request{}, err
 	}
 	return socks.ReadRequest(r)

@@ -9,35 +9,45 @@ import (
 	"time"
 )
 
-// VTX-7: nothing written before a FIN is lost, even when the vertex that
-// wrote it is told to stop at the same moment.
+// VTX-7: nothing written before a FIN is lost, even when a vertex on its way
+// is told to stop at the same moment. The path is long and loses packets, so
+// that the tail is still under way when everything has been written; the other
+// direction has ended before, so that nothing else keeps the connection open.
 func TestTailBeforeFINSurvivesAShutdown(t *testing.T) {
 	t.Parallel()
+	stops := map[string]func(*duo){
+		"the target's vertex stops":    func(d *duo) { d.far.cancel() },
+		"the initiator's vertex stops": func(d *duo) { d.near.cancel() },
+		"both vertices stop":           func(d *duo) { d.far.cancel(); d.near.cancel() },
+	}
+	for _, download := range []bool{true, false} {
+		for name, stop := range stops {
+			t.Run(map[bool]string{true: "download, ", false: "upload, "}[download]+name, func(t *testing.T) {
+				t.Parallel()
+				checkTail(t, download, stop)
+			})
+		}
+	}
+}
+
+func checkTail(t *testing.T, download bool, stop func(*duo)) {
+	upstream, conns := parked(t)
+	d := newDuo(t, upstream, func(d *duo) {
+		d.nearOpts.Grace, d.farOpts.Grace = 10*time.Second, 10*time.Second
+		d.path = path{delay: 30 * time.Millisecond, dropEach: 9}
+	})
+	reader := d.dial(t)
+	writer := <-conns
+	if !download {
+		reader, writer = writer, reader
+	}
+	_ = reader.CloseWrite()
+	expectEOF(t, writer)
 	tail := bytes.Repeat([]byte("0123456789"), 5000)
-	for _, tt := range []struct {
-		name string
-		stop func(*duo)
-	}{
-		{"of the target's vertex", func(d *duo) { d.far.cancel() }},
-		{"of the initiator's vertex", func(d *duo) { d.near.cancel() }},
-		{"of both", func(d *duo) { d.far.cancel(); d.near.cancel() }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			upstream, conns := parked(t)
-			grace := Options{Grace: 5 * time.Second}
-			d := newDuo(t, upstream, func(d *duo) { d.nearOpts, d.farOpts = grace, grace })
-			c := d.dial(t)
-			s := <-conns
-			writeAndEnd(t, s, tail)
-			writeAndEnd(t, c, tail)
-			tt.stop(d)
-			for _, conn := range []*net.TCPConn{c, s} {
-				if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, tail) {
-					t.Errorf("got %d bytes (%v), want %d", len(got), err, len(tail))
-				}
-			}
-		})
+	writeAndEnd(t, writer, tail)
+	stop(d)
+	if got, err := io.ReadAll(reader); err != nil || !bytes.Equal(got, tail) {
+		t.Errorf("got %d bytes (%v), want %d", len(got), err, len(tail))
 	}
 }
 
@@ -72,18 +82,35 @@ func TestDrainLetsOpenConnectionsEnd(t *testing.T) {
 	}
 }
 
-// VTX-15
+// VTX-7, VTX-15: what grace cuts has a reason on both sides, and never looks
+// like a clean end, also to a client that ended its own direction before.
 func TestGraceEndsWithAReason(t *testing.T) {
 	t.Parallel()
-	d := newDuo(t, backend(t, echo))
-	c := d.dial(t)
-	d.far.stop()
-	expectReset(t, c)
-	d.near.await("the reason", func() bool {
-		return d.near.counter("connections_closed_total", "peer-shutdown", d.alice.String(), d.web.String()) == 1
-	})
-	if got := d.far.counter("connections_closed_total", "shutdown", d.alice.String(), d.web.String()); got != 1 {
-		t.Errorf("the vertex that stopped counted %v, want 1 with reason shutdown", got)
+	for _, tt := range []struct {
+		name      string
+		stop      func(*duo)
+		near, far string
+	}{
+		{"of the target's vertex", func(d *duo) { d.far.stop() }, "peer-shutdown", "shutdown"},
+		{"of the initiator's vertex", func(d *duo) { d.near.stop() }, "shutdown", "peer-shutdown"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			upstream, conns := parked(t)
+			d := newDuo(t, upstream)
+			open := d.dial(t)
+			<-conns
+			half := d.dial(t)
+			_ = half.CloseWrite()
+			expectEOF(t, <-conns)
+			tt.stop(d)
+			expectReset(t, open)
+			expectReset(t, half)
+			d.near.await("the reasons", func() bool {
+				return d.near.counter("connections_closed_total", tt.near, d.alice.String(), d.web.String()) == 2 &&
+					d.far.counter("connections_closed_total", tt.far, d.alice.String(), d.web.String()) == 2
+			})
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -14,12 +15,15 @@ type flow struct {
 	pair
 	near, far leg // near is the initiator's side
 	cause     atomic.Uint32
+	broken    atomic.Uint32      // why what carried a leg has ended
 	up, down  prometheus.Counter // bytes from the initiator, and to it
 }
 
 // run copies in both directions until both have ended, and tells why (VTX-7).
 // It takes one goroutine beside the caller's and returns after it has ended.
 func (f *flow) run() Reason {
+	defer f.near.onEnd(func(r Reason) { f.interrupt(r, f.far) })()
+	defer f.far.onEnd(func(r Reason) { f.interrupt(r, f.near) })()
 	var back sync.WaitGroup
 	back.Go(func() { f.pump(f.near, f.far, f.down) })
 	f.pump(f.far, f.near, f.up)
@@ -32,9 +36,19 @@ func (f *flow) run() Reason {
 
 // end aborts the flow for a reason; the first reason counts.
 func (f *flow) end(r Reason) {
+	if broken := f.broken.Load(); broken != 0 {
+		r = Reason(broken)
+	}
 	f.cause.CompareAndSwap(0, uint32(r))
 	f.near.Abort()
 	f.far.Abort()
+}
+
+// interrupt wakes a direction that waits for bytes which could no longer be
+// carried anywhere. One that still writes what had arrived is let alone.
+func (f *flow) interrupt(r Reason, reading leg) {
+	f.broken.CompareAndSwap(0, uint32(r))
+	_ = reading.SetReadDeadline(time.Unix(1, 0))
 }
 
 // pump copies one direction. EOF becomes FIN and leaves the other direction

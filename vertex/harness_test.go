@@ -335,6 +335,7 @@ type duo struct {
 	alice, web        spiffeid.ID
 	aliceID, webID    *envelopetest.Identity
 	more              []spiffeid.ID // further targets that are linked to the far vertex
+	path              path          // between the two; zero: none but loopback
 }
 
 type duoOption func(*duo)
@@ -359,9 +360,13 @@ func newDuo(t *testing.T, upstream string, options ...duoOption) *duo {
 		d.farIDs.put(authority.Issue(id))
 	}
 	far := d.farPlan.payload(t)
-	d.nearPlan.links = map[spiffeid.ID]string{d.web: d.farPlan.listen}
-	for _, id := range d.more {
-		d.nearPlan.links[id] = d.farPlan.listen
+	address := d.farPlan.listen
+	if d.path != (path{}) {
+		address = newRelay(t, address, d.path)
+	}
+	d.nearPlan.links = map[spiffeid.ID]string{}
+	for _, id := range append(d.more, d.web) {
+		d.nearPlan.links[id] = address
 	}
 	d.far = raise(t, far, d.farIDs, d.farOpts)
 	d.near = raise(t, d.nearPlan.payload(t), d.nearIDs, d.nearOpts)

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -19,6 +20,9 @@ type leg interface {
 	// Abort ends both directions so that it never looks like a clean end. It
 	// may be called at any time, from any goroutine, more than once.
 	Abort()
+	// onEnd calls ended once what carries the leg has ended, which nobody may
+	// be reading or writing at that time, until stop is called.
+	onEnd(ended func(Reason)) (stop func())
 	// blame says what an error of Read or Write stands for.
 	blame(error) Reason
 }
@@ -53,6 +57,8 @@ func (l *tcpLeg) Abort() {
 	_ = l.TCPConn.Close()
 }
 
+func (l *tcpLeg) onEnd(func(Reason)) func() { return func() {} }
+
 func (l *tcpLeg) blame(err error) Reason {
 	if isReset(err) {
 		return l.reset
@@ -85,6 +91,12 @@ func (l *streamLeg) Close() error {
 	return err
 }
 
+func (l *streamLeg) onEnd(ended func(Reason)) func() {
+	conn := l.session.conn.Context()
+	stop := context.AfterFunc(conn, func() { ended(quicReason(context.Cause(conn))) })
+	return func() { stop() }
+}
+
 func (l *streamLeg) blame(err error) Reason { return quicReason(err) }
 
 func abortStream(s *quic.Stream) {
@@ -113,6 +125,8 @@ func (l *localLeg) Abort() {
 	l.aborted.Store(true)
 	_ = l.UnixConn.Close()
 }
+
+func (l *localLeg) onEnd(func(Reason)) func() { return func() {} }
 
 func (l *localLeg) blame(error) Reason {
 	return TargetReset
