@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -142,6 +143,22 @@ func crashes(before fstest.MapFS, changes []change) []wreck {
 		}
 	}
 	return wrecks
+}
+
+// differing gives the first wreck of each content; in the last of the changes a
+// publish has been answered, which asks for more.
+func differing(wrecks []wreck, changes int) []wreck {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(wrecks, func(w wreck) bool {
+		var key strings.Builder
+		fmt.Fprint(&key, w.after == changes)
+		for _, name := range slices.Sorted(maps.Keys(w.files)) {
+			fmt.Fprintf(&key, " %s %q", name, w.files[name].Data)
+		}
+		again := seen[key.String()]
+		seen[key.String()] = true
+		return again
+	})
 }
 
 // looseNames lists the changes of names after the last sync of the directory.
@@ -288,32 +305,46 @@ func TestCrashAtEveryChange(t *testing.T) {
 	for name, s := range stories(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			once, twice := s.crash(t)
-			t.Logf("%d points of one crash, %d of two", once, twice)
+			s.crash(t)
 		})
 	}
 }
 
 // crash plays every crash of the story, and every second crash in the story that
 // is told again after a first one.
-func (s story) crash(t *testing.T) (once, twice int) {
+func (s story) crash(t *testing.T) {
 	old, err := (&plug{files: maps.Clone(s.before)}).start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := old.now.Load()
-	told := &plug{files: maps.Clone(s.before)}
-	told.publish(t, "the story", s.offered)
-	for _, w := range crashes(s.before, told.changes) {
-		once++
-		s.check(t, w, before, w.after == len(told.changes))
-		again := &plug{files: maps.Clone(w.files)}
-		again.publish(t, w.where, s.offered)
-		for _, w2 := range crashes(w.files, again.changes) {
-			twice++
-			w2.where = w.where + ", then " + w2.where
-			s.check(t, w2, before, w2.after == len(again.changes))
-		}
+	once := s.tell(t, wreck{files: s.before, where: "the story"}, before)
+	points, differ := len(once.wrecks), 0
+	for _, w := range differing(once.wrecks, once.changes) {
+		twice := s.tell(t, w, before)
+		points += len(twice.wrecks)
+		differ += len(differing(twice.wrecks, twice.changes))
 	}
-	return once, twice
+	t.Logf("%d crash points, which leave %d directories that differ", points, differ)
+}
+
+// tale is what may become of a directory in which the story is told.
+type tale struct {
+	changes int
+	wrecks  []wreck
+}
+
+// tell tells the story in a directory and checks everything that a crash in it may
+// leave.
+func (s story) tell(t *testing.T, from wreck, before *snapshot) tale {
+	told := &plug{files: maps.Clone(from.files)}
+	told.publish(t, from.where, s.offered)
+	after := tale{changes: len(told.changes), wrecks: crashes(from.files, told.changes)}
+	for i := range after.wrecks {
+		after.wrecks[i].where = from.where + ", then " + after.wrecks[i].where
+	}
+	for _, w := range differing(slices.Clone(after.wrecks), after.changes) {
+		s.check(t, w, before, w.after == after.changes)
+	}
+	return after
 }
