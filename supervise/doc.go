@@ -31,24 +31,41 @@
 //
 // # What is guaranteed about descendants
 //
-// When the main process ends, every process that is still in its group is
-// ended, while the group's number cannot belong to anybody else yet (SUP-5; on
-// darwin this holds as long as nothing else reaps the child). The end is waited
-// for, one second at most. A descendant that has left the group, by setsid or
-// setpgid, is not found: this package neither becomes a subreaper nor uses
-// cgroups.
+// When the main process ends, whatever it left is ended before its successor
+// is spawned, and its end is waited for, one second at most (SUP-5):
+//
+//   - always, every process that is still in its group, while the group's
+//     number cannot belong to anybody else yet (on darwin this holds as long as
+//     nothing else reaps the child);
+//   - with [Options].Subreaper, on Linux, every orphan of this process whose
+//     environment holds the [Spec].Marker of the child, and all that descends
+//     from it: double forks and sessions of their own do not help. An orphan
+//     that carries nobody's marker, because it cleared its environment or may
+//     not be looked into, is told of in the log and by [Supervisor.Strays], and
+//     is not touched;
+//   - with [Options].Cgroup, on Linux with a delegated cgroup v2, everything.
+//
+// Each falls back to the one before, and the log says so. Nothing is ended
+// that is another child's or that [Supervisor.RunBeside] runs; signals go
+// through pidfds, so none reaches a process that got a recycled pid. Orphans
+// that end by themselves are reaped, by pid, a second or two later; an exit that
+// somebody here waits for is never taken. On darwin there is no subreaper and no
+// cgroup: what leaves its process group is not found.
 //
 // # The supervisor's own death
 //
 // With [Options].RunDir, each child is recorded in children.json with name,
 // pid, start time and boot id (SUP-2), and the next supervisor ends those
 // that still run before it starts anything (SUP-9, [EndSurvivors]). On Linux
-// they are held by pidfd before their start time is compared, so no signal
-// ever reaches a process that got a recycled pid; on darwin the start time is
-// compared right before each signal. Two things are not found: a child that was
-// spawned in the instant before the supervisor was killed and is not on
-// record yet, and the rest of a group whose leader ended in the meantime,
-// because then nothing proves whose group it is.
+// they are held by pidfd before their start time is compared; on darwin the
+// start time is compared right before each signal. Before its first spawn the
+// marker and the cgroup of a child are recorded as well. By these the successor
+// finds a child that was spawned in the instant before the supervisor was
+// killed, and the rest of a group whose leader has ended: everything in the
+// cgroup, and every process with the marker whose parent is init or an ancestor
+// of the successor, as those of orphans are, so that what a person runs by hand
+// in such an environment is left alone. Without a marker and a cgroup, and on
+// darwin, these two are not found: nothing proves whose they are.
 //
 // # Time
 //

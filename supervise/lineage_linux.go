@@ -72,7 +72,7 @@ func (l *lineage) endLeft(name, marker string, group *cgroup) {
 func (l *lineage) endOrphans(marker string) bool {
 	begun, killed := time.Now(), map[int]uint64{}
 	for pause := time.Millisecond; ; pause = longer(pause) {
-		found := l.look(marker)
+		found := l.look(marker, killed)
 		killAll(found.ours, killed)
 		reapAll(found.zombies, killed)
 		took := time.Since(begun)
@@ -95,8 +95,9 @@ type findings struct {
 	zombies []procStat
 }
 
-// look reads the process table and sorts the orphans in it.
-func (l *lineage) look(marker string) findings {
+// look reads the process table and sorts the orphans in it. What was killed
+// before is ours until it has ended, although it may have lost its environment.
+func (l *lineage) look(marker string, killed map[int]uint64) findings {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	table := processes()
@@ -107,9 +108,9 @@ func (l *lineage) look(marker string) findings {
 			continue
 		}
 		switch carried := l.carried(p.pid); {
-		case carried != "" && carried == marker:
+		case carried != "" && carried == marker || killed[p.pid] == p.start:
 			found.ours = append(append(found.ours, p), descendants(table, p.pid)...)
-		case carried == "" && l.strays[p.pid].start != p.start:
+		case carried == "" && !p.exiting && l.strays[p.pid].start != p.start:
 			found.strays = append(found.strays, p)
 		}
 	}
@@ -210,7 +211,7 @@ func (l *lineage) reapOrphans(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		noted = reapAll(l.look(besideMarker).zombies, noted)
+		noted = reapAll(l.look(besideMarker, nil).zombies, noted)
 		l.dropStrays()
 	}
 }

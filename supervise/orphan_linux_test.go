@@ -41,31 +41,26 @@ const untilSaid = "\nwhile ! test -s $D/pid; do sleep 0.01; done; exit 78"
 // environment, and only where there is no cgroup, is told of instead.
 func TestOrphansEndWithTheirChild(t *testing.T) {
 	t.Parallel()
-	modes := map[string]func(*testing.T) string{"by subreaper": func(*testing.T) string { return "" }, "by cgroup": delegated}
-	for mode, group := range modes {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			dir := group(t)
-			var ended, told atomic.Int32
-			t.Cleanup(func() {
-				t.Logf("orphans %s: %d ways to leave one, %d ended, %d told of", mode, len(leavings), ended.Load(), told.Load())
-			})
-			for i, l := range leavings {
-				t.Run(l.name, func(t *testing.T) {
-					t.Parallel()
-					own := dir
-					if dir != "" {
-						own = subgroup(t, dir, i)
-					}
-					count := &ended
-					if leave(t, l.script, l.atOnce, l.cleared && dir == "", own) {
-						count = &told
-					}
-					count.Add(1)
-				})
-			}
+	eachContainment(t, func(t *testing.T, dir string) {
+		var ended, told atomic.Int32
+		t.Cleanup(func() {
+			t.Logf("orphans: %d ways to leave one, %d ended, %d told of", len(leavings), ended.Load(), told.Load())
 		})
-	}
+		for i, l := range leavings {
+			t.Run(l.name, func(t *testing.T) {
+				t.Parallel()
+				own := dir
+				if dir != "" {
+					own = subgroup(t, dir, i)
+				}
+				count := &ended
+				if leave(t, l.script, l.atOnce, l.cleared && dir == "", own) {
+					count = &told
+				}
+				count.Add(1)
+			})
+		}
+	})
 }
 
 // leave runs one child to its end and reports whether what it left is told of

@@ -19,6 +19,8 @@ type procStat struct {
 	state   string
 	parent  int
 	group   int
+	// exiting: it is on its way out, and has no environment any more.
+	exiting bool
 	// start is when the process started, in clock ticks since boot.
 	start uint64
 }
@@ -35,7 +37,10 @@ func readStat(pid int) (procStat, error) {
 	return parseStat(string(text))
 }
 
-// parseStat reads fields 1 to 5 and 22 of a stat line. Field 2, the name, may
+// exitingFlag is PF_EXITING among the flags of a process.
+const exitingFlag = 0x4
+
+// parseStat reads fields 1 to 5, 9 and 22 of a stat line. Field 2, the name, may
 // hold anything, spaces and parentheses included, so fields are counted from
 // its last parenthesis.
 func parseStat(text string) (procStat, error) {
@@ -55,13 +60,17 @@ func parseStat(text string) (procStat, error) {
 		}
 		numbers[i] = n
 	}
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	if err != nil {
+		return procStat{}, fmt.Errorf("flags in /proc/<pid>/stat: %w", err)
+	}
 	start, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
 		return procStat{}, fmt.Errorf("start time in /proc/<pid>/stat: %w", err)
 	}
 	return procStat{
 		pid: numbers[0], command: text[begin+2 : end], state: fields[0],
-		parent: numbers[1], group: numbers[2], start: start,
+		parent: numbers[1], group: numbers[2], exiting: flags&exitingFlag != 0, start: start,
 	}, nil
 }
 

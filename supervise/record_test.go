@@ -2,7 +2,9 @@ package supervise
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -10,11 +12,17 @@ import (
 func FuzzParseRecord(f *testing.F) {
 	f.Add([]byte(`{"schema_version":"1.0","children":[{"name":"a","pid":42,"start_ticks":7,"boot_id":"b"}]}`))
 	f.Add([]byte(`{"schema_version":"1.0","children":[{"name":"a","pid":-42}]}`))
+	f.Add([]byte(`{"schema_version":"1.0","marks":[{"name":"a","boot_id":"b","marker":"K=v","cgroup":"/x/w-a"}]}`))
 	f.Add([]byte(`{"schema_version":"9.0"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		doc, err := parseRecord(text)
 		if err != nil {
 			return
+		}
+		for _, m := range doc.Marks {
+			if m.Cgroup != "" && filepath.Base(m.Cgroup) != "w-"+m.Name || !strings.Contains(m.Marker+"=", "=") {
+				t.Errorf("a mark %+v", m)
+			}
 		}
 		for _, c := range doc.Children {
 			if c.PID <= 1 || c.BootID == "" {

@@ -119,6 +119,8 @@ type Status struct {
 	// PID is the main process, 0 when there is none. In Stopping it is the
 	// process that holds the stop, since Since (SUP-8).
 	PID int
+	// Started is when that process was spawned, zero when there is none.
+	Started time.Time
 	// Tag is that of the Spec the running process has (or had).
 	Tag string
 	// Swapped tells that the process got Tag by an Offer, not by its spawn.

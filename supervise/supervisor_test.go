@@ -555,6 +555,12 @@ func TestListsThatCannotBeSupervisedAreRefused(t *testing.T) {
 		{"a slash in the name", []supervise.Spec{{Name: "a/b", Path: "/bin/sh"}}, "name"},
 		{"a newline in the name", []supervise.Spec{{Name: "a\nb", Path: "/bin/sh"}}, "name"},
 		{"the same name twice", []supervise.Spec{sh("a", "x"), sh("a", "y")}, "two specs"},
+		{"a marker that is not in the environment", []supervise.Spec{{Name: "a", Path: "/bin/sh", Marker: "K=v"}}, "marker"},
+		{"a marker without a key", []supervise.Spec{{Name: "a", Path: "/bin/sh", Marker: "K", Env: []string{"K"}}}, "marker"},
+		{"the same marker twice", []supervise.Spec{
+			{Name: "a", Path: "/bin/sh", Marker: "K=v", Env: []string{"K=v"}},
+			{Name: "b", Path: "/bin/sh", Marker: "K=v", Env: []string{"K=v"}},
+		}, "marker"},
 		{"an executable by bare name", []supervise.Spec{{Name: "a", Path: "sh"}}, "absolute"},
 	}
 	for _, tt := range tests {
@@ -600,6 +606,14 @@ type recordedChild struct {
 type recordedChildren struct {
 	SchemaVersion string          `json:"schema_version"`
 	Children      []recordedChild `json:"children"`
+	Marks         []recordedMark  `json:"marks,omitempty"`
+}
+
+type recordedMark struct {
+	Name   string `json:"name"`
+	BootID string `json:"boot_id"`
+	Marker string `json:"marker,omitempty"`
+	Cgroup string `json:"cgroup,omitempty"`
 }
 
 func readChildren(t *testing.T, dir string) recordedChildren {

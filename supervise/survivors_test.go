@@ -146,6 +146,8 @@ func TestARecordThatCannotBeReadStopsTheStart(t *testing.T) {
 		{"of a newer version", `{"schema_version":"2.0","children":[]}`, `"2.0"`},
 		{"naming init", `{"schema_version":"1.0","children":[{"name":"a","pid":1,"start_ticks":1,"boot_id":"x"}]}`, "pid 1"},
 		{"naming every process", `{"schema_version":"1.0","children":[{"name":"a","pid":-1,"start_ticks":1,"boot_id":"x"}]}`, "pid -1"},
+		{"naming somebody's cgroup", `{"schema_version":"1.0","children":[],"marks":[{"name":"a","boot_id":"b","cgroup":"/sys/fs/cgroup/init.scope"}]}`, "cgroup"},
+		{"naming everybody's marker", `{"schema_version":"1.0","children":[],"marks":[{"name":"a","boot_id":"b","marker":"PATH"}]}`, "marker"},
 		{"far too large", strings.Repeat(" ", 1<<20+1), "larger than 1048576 bytes"},
 	}
 	for _, tt := range tests {

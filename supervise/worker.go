@@ -346,7 +346,7 @@ func (w *worker) snapshot() Status {
 		LastExit: w.lastExit, NextTry: w.m.nextTry(), Reason: w.reason,
 	}
 	if w.proc != nil {
-		st.PID = w.proc.pid
+		st.PID, st.Started = w.proc.pid, w.m.spawned
 	}
 	if st.State == Unverified {
 		st.Reason = w.spec.Refused
