@@ -114,6 +114,17 @@ func TestGraceEndsWithAReason(t *testing.T) {
 	}
 }
 
+// VTX-15: a drain with a time limit, as before a restart, ends what is left.
+func TestDrainEndsWhatIsLeftWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	c := d.dial(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	d.far.Drain(ctx)
+	expectReset(t, c)
+}
+
 // VTX-15: an idle connection does not hold a drain up.
 func TestDrainWithoutConnectionsIsShort(t *testing.T) {
 	t.Parallel()

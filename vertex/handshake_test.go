@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -8,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -129,17 +131,17 @@ func TestRevokedInitiatorIsTurnedDownInTheHandshake(t *testing.T) {
 	}
 }
 
-// shake makes a handshake with the far vertex as alice, with a configuration
-// that the test has changed.
-func (d *duo) shake(t *testing.T, change func(*tls.Config)) error {
+// tunnel connects to the far vertex as alice, with a configuration that the
+// test has changed, and waits for what an admitted connection gets first: the
+// acceptor's control stream.
+func (d *duo) tunnel(t *testing.T, change func(*tls.Config)) (*quic.Conn, error) {
 	t.Helper()
-	udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer udp.Close()
+	udp := anyUDP(t)
 	transport := &quic.Transport{Conn: udp}
-	defer transport.Close()
+	t.Cleanup(func() {
+		transport.Close()
+		udp.Close()
+	})
 	config := &tls.Config{
 		ServerName: host(t, d.web), NextProtos: []string{protocol}, InsecureSkipVerify: true,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{d.aliceID.Cert.Raw}, PrivateKey: d.aliceID.Key}},
@@ -149,11 +151,61 @@ func (d *duo) shake(t *testing.T, change func(*tls.Config)) error {
 	defer cancel()
 	conn, err := transport.Dial(ctx, d.far.endpoint.get().udp.LocalAddr(), config, &quic.Config{MaxIncomingUniStreams: 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer conn.CloseWithError(0, "")
+	t.Cleanup(func() { _ = conn.CloseWithError(0, "") })
 	_, err = conn.AcceptUniStream(ctx)
+	return conn, err
+}
+
+// shake makes a handshake with the far vertex.
+func (d *duo) shake(t *testing.T, change func(*tls.Config)) error {
+	t.Helper()
+	_, err := d.tunnel(t, change)
 	return err
+}
+
+// VTX-6: what an acceptor answers to the first byte of a stream.
+func TestStreamsAreAnsweredByTheirFirstByte(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		draining bool
+		send     []byte
+		want     []byte // nil: the stream is reset
+	}{
+		{"0x01 is connected", false, []byte("\x01hi"), []byte("\x00hi")},
+		{"0x01 at a vertex that drains is told so", true, []byte{1}, []byte{6}},
+		{"anything else is reset", false, []byte{2}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDuo(t, backend(t, echo))
+			conn, err := d.tunnel(t, func(*tls.Config) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.far.draining.Store(tt.draining)
+			checkStream(t, conn, tt.send, tt.want)
+		})
+	}
+}
+
+func checkStream(t *testing.T, conn *quic.Conn, send, want []byte) {
+	t.Helper()
+	stream, err := conn.OpenStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = stream.SetDeadline(time.Now().Add(patience))
+	if _, err := stream.Write(send); err != nil {
+		t.Fatal(err)
+	}
+	_ = stream.Close()
+	got, err := io.ReadAll(stream)
+	if (want == nil) != (err != nil) || want != nil && !bytes.Equal(got, want) {
+		t.Errorf("answer % x (%v), want % x", got, err, want)
+	}
 }
 
 // VTX-1, VTX-2

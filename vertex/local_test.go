@@ -42,6 +42,9 @@ func TestTargetOnTheSameVertexPassesTheSameGate(t *testing.T) {
 	if got := replyTo(t, p.ports[bob], "web.demo.rete"); got != 2 {
 		t.Errorf("reply %d to one that ingress does not list, want 2", got)
 	}
+	if got := n.counter("acl_denials_total", "ingress", bob.String()); got != 1 {
+		t.Errorf("counted %v denials, want 1", got)
+	}
 	if got := len(n.live.sessions()); got != 0 {
 		t.Errorf("%d QUIC connections for a local target", got)
 	}

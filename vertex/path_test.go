@@ -178,6 +178,17 @@ func TestRefusalsHaveTheirReply(t *testing.T) {
 	}
 }
 
+// VTX-10: a client that sends data ahead still reads its refusal, which a
+// reset would overtake.
+func TestRefusalReachesAClientThatSendsAhead(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, freeTCP(t))
+	got := rawSOCKS(t, d.nearPlan.ports[d.alice], append(connectTo("nobody.demo.rete"), make([]byte, 20_000)...)...)
+	if len(got) != 12 || got[3] != 4 {
+		t.Errorf("answer % x, want reply 4", got)
+	}
+}
+
 // withMoreTargets links alice's vertex to more names at the other vertex,
 // which serves all of them but "absent".
 func withMoreTargets(names ...string) duoOption {

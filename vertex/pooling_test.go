@@ -147,6 +147,10 @@ func TestRestartedPeerIsFoundAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newDuo(t, backend(t, echo))
 	c := d.dial(t)
+	for range 50 { // path MTU discovery goes along with traffic
+		send(t, c, "x")
+		expect(t, c, "x")
+	}
 	awaitQuiet(t, d.near)
 	d.far.kill()
 	d.far = raise(t, d.farPlan.payload(t), d.farIDs, d.farOpts)
