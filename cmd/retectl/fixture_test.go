@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -55,7 +57,7 @@ func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(filepath.Join(ts.Getenv("FLOR_STATE_HOME"), "retes", args[0]), 0o700))
 	listener, err := control.Listen(filepath.Join(dir, agentSocket), 0o600)
 	ts.Check(err)
-	backend := &inboundsOnly{inbounds: map[string]control.Inbound{}}
+	backend := &scriptedAgent{inbounds: map[string]control.Inbound{}, docs: scriptedStatus(ts, args[0])}
 	for _, principal := range args[1:] {
 		backend.inbounds[principal] = control.Inbound{Kind: "socks5", Addr: proxy.addr()}
 	}
@@ -80,18 +82,69 @@ func shortDir(ts *testscript.TestScript) string {
 	return dir
 }
 
-// inboundsOnly is an agent that knows its inbounds and nothing else.
-type inboundsOnly struct {
+// scriptedAgent is an agent that knows its inbounds, and says of its set what
+// the script says.
+type scriptedAgent struct {
 	control.Backend
 	inbounds map[string]control.Inbound
+	docs     []control.StatusDoc
 }
 
-func (b *inboundsOnly) Inbounds() map[string]control.Inbound { return b.inbounds }
+func (b *scriptedAgent) Inbounds() map[string]control.Inbound { return b.inbounds }
 
-func (b *inboundsOnly) Metrics() http.Handler { return http.NotFoundHandler() }
+func (b *scriptedAgent) Metrics() http.Handler { return http.NotFoundHandler() }
 
-func (b *inboundsOnly) WatchStatus(context.Context) iter.Seq[control.StatusDoc] {
-	return func(func(control.StatusDoc) bool) {}
+func (b *scriptedAgent) Status() control.StatusDoc { return b.docs[0] }
+
+// WatchStatus says one thing after the other, and then nothing more.
+func (b *scriptedAgent) WatchStatus(ctx context.Context) iter.Seq[control.StatusDoc] {
+	return func(yield func(control.StatusDoc) bool) {
+		for _, doc := range b.docs {
+			if !yield(doc) {
+				return
+			}
+		}
+		<-ctx.Done()
+	}
+}
+
+// scriptedStatus reads $AGENT_STATUS, "<node> <step>...": each step is an active
+// version, or pending:N, refused:N, failed:N for what becomes of version N.
+func scriptedStatus(ts *testscript.TestScript, scope string) []control.StatusDoc {
+	words := strings.Fields(ts.Getenv("AGENT_STATUS"))
+	doc := control.StatusDoc{Scope: scope, TrustDomain: scope}
+	if len(words) == 0 {
+		return []control.StatusDoc{doc}
+	}
+	doc.Node = words[0]
+	var docs []control.StatusDoc
+	for _, step := range words[1:] {
+		what, number, found := strings.Cut(step, ":")
+		if !found {
+			what, number = "active", step
+		}
+		version, err := strconv.ParseUint(number, 10, 64)
+		ts.Check(err)
+		doc = afterStep(doc, what, version)
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+func afterStep(doc control.StatusDoc, what string, version uint64) control.StatusDoc {
+	doc.Set.Pending = 0
+	switch what {
+	case "active":
+		doc.Set.Active = version
+	case "pending":
+		doc.Set.Active, doc.Set.Pending = version, version
+	default:
+		doc.LastSync = &control.SyncResult{
+			Result: control.Result(what), Offered: version,
+			Code: "FL1106", Reason: "signer-retired", Message: "the words of the agent",
+		}
+	}
+	return doc
 }
 
 // proxy is a SOCKS5 proxy that takes whatever is asked for to one address.
