@@ -78,7 +78,7 @@ func resolve[D, V any](v *validator, t *table[D, V], ref facade.Text, where stri
 	if v.src.Mentions(ref.V) || isReservedIn(t.what, ref.V) {
 		return nil
 	}
-	d := v.suggest(t.unknown.At(ref.At, "%s names the %s %q, which nobody declares", where, t.what, ref.V), ref.V, t.names)
+	d := v.suggest(t.unknown.At(ref.At, "%s names the %s %q, which nobody declares%s", where, t.what, ref.V, foreignLetter(ref.V)), ref.V, t.names)
 	if d.Suggestion != "" || !v.src.Unread() {
 		v.found.Add(d)
 	}

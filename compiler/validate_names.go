@@ -73,7 +73,7 @@ func flaw(name, inner string) string {
 	}
 	for _, c := range name {
 		if c >= utf8.RuneSelf {
-			return fmt.Sprintf("%q is U+%04X", c, c)
+			return codePoint(c)
 		}
 		if !isLowerAlnum(byte(c)) && !strings.ContainsRune(inner, c) {
 			return fmt.Sprintf("%q is not allowed", c)
@@ -84,6 +84,18 @@ func flaw(name, inner string) string {
 		return "it must start and end with a letter or digit"
 	case len(name) > maxName:
 		return fmt.Sprintf("it has %d characters, %d are allowed", len(name), maxName)
+	}
+	return ""
+}
+
+func codePoint(c rune) string { return fmt.Sprintf("%q is U+%04X", c, c) }
+
+// foreignLetter ends a sentence about a name that may look like another: it
+// tells the first character that no name has.
+func foreignLetter(name string) string {
+	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf }); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(name[i:])
+		return ": " + codePoint(c)
 	}
 	return ""
 }
