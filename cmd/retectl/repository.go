@@ -44,8 +44,20 @@ func sourceFlags() []cli.Flag {
 	}
 }
 
-// source says what to read for a command with sourceFlags.
+// source says what to read for a command with sourceFlags. Paths are those of
+// the shell: relative to the working directory, wherever the repository is.
 func source(cmd *cli.Command) (compiler.SourceOptions, error) {
 	dir, err := findRepository(cmd)
-	return compiler.SourceOptions{Dir: dir, Files: cmd.StringSlice("file"), Now: time.Now()}, err
+	if err != nil {
+		return compiler.SourceOptions{}, err
+	}
+	var files []string
+	for _, name := range cmd.StringSlice("file") {
+		file, err := filepath.Abs(name)
+		if err != nil {
+			return compiler.SourceOptions{}, err
+		}
+		files = append(files, file)
+	}
+	return compiler.SourceOptions{Dir: dir, Files: files, Now: time.Now()}, nil
 }

@@ -53,7 +53,7 @@ var (
 		"Write a path below the root, with *, ?, [a-z] and ** where needed.")
 	noSuchFile = registry.Error("FL0010", "no-such-file", "a file that was asked for does not exist",
 		"The path or pattern given with -f matches nothing.",
-		"Check the path; it is relative to the root of the repository.")
+		"Check the path; it is relative to the directory in which retectl runs.")
 	idlePattern = registry.Warning("FL0011", "idle-pattern", "an include pattern matches no file",
 		"The files were moved, or the pattern has a typing error.",
 		"Correct or remove the pattern under `source` in rete.yaml.")

@@ -109,17 +109,23 @@ func (l *loader) loadNamed(names []string) {
 	}
 }
 
-// belowRoot turns an absolute path or glob below the root into a relative one.
+// belowRoot turns an absolute path or glob below the root into a relative one,
+// also where a symbolic link leads to the root.
 func (l *loader) belowRoot(name string) string {
 	root, err := filepath.Abs(l.root.Name())
 	if err != nil || !filepath.IsAbs(name) {
 		return filepath.ToSlash(name)
 	}
-	rel, err := filepath.Rel(root, name)
-	if err != nil || !filepath.IsLocal(rel) {
-		return name
+	target, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		target = root
 	}
-	return filepath.ToSlash(rel)
+	for _, dir := range []string{root, target} {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return name
 }
 
 func (l *loader) find(sel selection, plain []string) []file {
