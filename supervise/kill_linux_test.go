@@ -86,11 +86,12 @@ func TestKillInTheInstantAfterTheSpawn(t *testing.T) {
 // on record, and whether all of it is found and ended.
 func killFirst(t *testing.T, group string) (recorded, held bool) {
 	dir, runDir := t.TempDir(), t.TempDir()
-	spec := marked("a", dir, `kill -9 $PPID; setsid sleep 1000 & echo >$D/ready; exec sleep 1001`)
+	spec := marked("a", dir, `kill -9 $PPID; setsid sleep 1000 & env -i setsid sleep 1000 & echo $! >$D/cleared; exec sleep 1001`)
 	t.Cleanup(func() { endCarriers(t, spec.Marker) })
 	o := startIn(t, group, orderlySetup{Subreaper: true, RunDir: runDir})
 	o.order(orders{Specs: []ordered{spec}})
-	awaitText(t, filepath.Join(dir, "ready"))
+	cleared := mustAtoi(t, awaitText(t, filepath.Join(dir, "cleared")))
+	t.Cleanup(func() { _ = syscall.Kill(cleared, syscall.SIGKILL) })
 	o.kill()
 	left := awaitCarriers(t, spec.Marker, 2)
 	recorded = len(readChildren(t, runDir).Children) > 0
@@ -99,6 +100,10 @@ func killFirst(t *testing.T, group string) (recorded, held bool) {
 		t.Fatal(err)
 	}
 	held = true
+	if group != "" && alive(cleared) {
+		t.Errorf("%d, without environment, lives on in the cgroup", cleared)
+		held = false
+	}
 	for _, pid := range left {
 		if alive(pid) || !slices.Contains(ended, supervise.Survivor{Name: "a", PID: pid}) {
 			t.Errorf("%d lives: %v, ended %+v", pid, alive(pid), ended)

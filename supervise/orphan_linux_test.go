@@ -32,6 +32,7 @@ var leavings = []struct {
 	{name: "fork and die at once", script: `setsid sh -c 'setsid sleep 1000 & sleep 1000' & exit 78`, atOnce: true},
 	{name: "writing without end to fd 2", script: `setsid sh -c 'echo $$ >$D/pid; while :; do echo noise >&2; done' &`},
 	{name: "forking without end", script: `setsid sh -c 'echo $$ >$D/pid; while :; do setsid sleep 1 & sleep 0.002; done' &`},
+	{name: "clearing the environment below one who has it", script: `setsid sh -c 'env -i sleep 1000 & echo $! >$D/pid; wait' &`},
 	{name: "clearing its environment", script: `env -i D=$D setsid sh -c 'echo $$ >$D/pid; exec sleep 1000' &`, cleared: true},
 }
 
