@@ -45,7 +45,7 @@ func (c *console) serve(ctx context.Context, layout store.Layout, scope string, 
 	}
 	served, err := agent.New(agent.Options{
 		Layout: layout, Scope: scope, Build: buildVersion(),
-		LogStderr:      stderr,
+		LogStderr: stderr, OwnProcess: true,
 		LogDestination: destination(c.getenv("FLOR_LOG_DESTINATION"), configured),
 	})
 	if err != nil {

@@ -34,6 +34,13 @@ type Options struct {
 	Build string
 	// Policy is how workloads are restarted; its zero value has the defaults.
 	Policy supervise.Policy
+	// Stall is how long a fetch may stand still [30 s], FetchWithin how long it
+	// may take in all beyond the time it is held [10 min] (AGT-4.1).
+	Stall, FetchWithin time.Duration
+	// OwnProcess says that the agent is all that this process does, so that it
+	// may become a child subreaper and move to a cgroup, in order to end what
+	// workloads leave behind (SUP-5).
+	OwnProcess bool
 	// ConfirmWithin is how long a sync waits for its set to be confirmed before
 	// it is told "failed" (AGT-4.6) [10 s].
 	ConfirmWithin time.Duration
@@ -170,7 +177,11 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 		recovered: loaded.Recovered, trustLost: loaded.TrustLost,
 	})
 	a.counters = newCounters()
-	a.sup = supervise.New(supervise.Options{RunDir: root, Log: a.component("supervise"), OnRestart: a.counters.restarted})
+	a.sup = supervise.New(supervise.Options{
+		RunDir: root, Log: a.component("supervise"), OnRestart: a.counters.restarted,
+		Subreaper: a.opts.OwnProcess, Cgroup: a.opts.OwnProcess,
+	})
+	a.host.beside = a.sup.RunBeside
 	vault := &vault{scope: a.scope}
 	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
@@ -190,6 +201,7 @@ func (a *Agent) newHost(root string) *host {
 func (a *Agent) newSyncer(vault *vault) *syncer {
 	report := &reporter{board: a.board, log: a.component("sync"), counters: a.counters}
 	s := &syncer{board: a.board, queue: newQueue(), report: report.report}
+	s.fetch.limits = limits{stall: a.opts.Stall, within: cmp.Or(a.opts.FetchWithin, fetchWithin)}
 	s.admit = &admitter{host: a.host, board: a.board, vault: vault, sup: a.sup, within: a.opts.ConfirmWithin, activating: s.fetch.close, activated: a.attendant.stir}
 	if f := a.board.read(); f.trustLost {
 		_, s.trustLost = a.scope.Held(f.state)

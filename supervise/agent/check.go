@@ -52,7 +52,7 @@ func (h *host) checkWorkload(ctx context.Context, w schema.Workload, artifact st
 	}
 	s := h.spawn(w, artifact)
 	s.logSink = program.SinkPlain
-	words, err := runCheck(ctx, exe, artifact, environ(h.environ, s))
+	words, err := h.runCheck(ctx, exe, artifact, environ(h.environ, s))
 	return judgeCheck(w.Name, words, err)
 }
 
@@ -70,16 +70,15 @@ func judgeCheck(name, words string, err error) *Refusal {
 
 // runCheck runs one --check in a process group of its own, so that nothing it
 // starts outlives it, and gives the last line it wrote.
-func runCheck(ctx context.Context, exe, artifact string, env []string) (string, error) {
+func (h *host) runCheck(ctx context.Context, exe, artifact string, env []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkWithin, fmt.Errorf("no verdict within %v", checkWithin))
 	defer cancel()
 	out := &tail{limit: checkWords}
 	cmd := exec.CommandContext(ctx, exe, "--check", artifact)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, filepath.Dir(artifact), out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err := h.beside(cmd)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

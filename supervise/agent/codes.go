@@ -23,6 +23,7 @@ const (
 	UnknownNode  Reason = "unknown-node"
 	NotPublished Reason = "not-published"
 	Stopping     Reason = "agent-stopping"
+	TooSlow      Reason = "too-slow"
 )
 
 // code is one row of the registry.
@@ -44,6 +45,7 @@ var registry = map[Reason]code{
 	UnknownNode:  {"FL1408", "the published tree has no such node"},
 	NotPublished: {"FL1409", "nothing is published at the coordinator yet"},
 	Stopping:     {"FL1410", "the agent is stopping"},
+	TooSlow:      {"FL1412", "the coordinator's answer took too long in all"},
 }
 
 // Codes lists the coded refusals of this package with their meaning.

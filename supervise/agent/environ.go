@@ -6,6 +6,10 @@ import (
 	"github.com/florete/flor/supervise/program"
 )
 
+// stateDirVar is the variable by which what a workload leaves behind is known
+// for its own (SUP-5): no other workload has the same value.
+const stateDirVar = "FLORWL_STATE_DIR"
+
 // spawn is what the environment of one child is made of (SUP-1). All paths are
 // absolute.
 type spawn struct {
@@ -28,7 +32,7 @@ func environ(own []string, s spawn) []string {
 		"FLORWL_SCOPE="+s.scope,
 		"FLORWL_NAME="+s.name,
 		"FLORWL_MGMT_ARTIFACT="+s.mgmtArtifact,
-		"FLORWL_STATE_DIR="+s.stateDir,
+		stateDirVar+"="+s.stateDir,
 		"FLORWL_CONTROL_SOCKET="+s.socket,
 	)
 	if s.logSink != program.SinkPlain {

@@ -29,9 +29,19 @@ func (g *generation) route() (route, error) {
 	return route{socks5: g.inbound(), url: "http://" + host}, nil
 }
 
+// fetchWithin is how long a fetch may take beyond the time it is held: a relay
+// that lets a byte through now and then would otherwise hold the node for ever.
+// The largest set passes in it at 110 KiB/s.
+const fetchWithin = 10 * time.Minute
+
+// limits are how long a fetch may take: standing still (0: the client's own
+// limit), and in all.
+type limits struct{ stall, within time.Duration }
+
 // fetcher asks the coordinator for sets. It keeps one client as long as the
 // route stays the same. It is used by one goroutine at a time.
 type fetcher struct {
+	limits limits
 	route  route
 	client *client.Client
 }
@@ -41,6 +51,9 @@ func (f *fetcher) fetch(ctx context.Context, g *generation, have uint64, wait ti
 	if err := f.follow(g); err != nil {
 		return client.Reply{}, err
 	}
+	slow := refuse(TooSlow, "the answer was not here whole within %v", f.limits.within)
+	ctx, cancel := context.WithTimeoutCause(ctx, wait+f.limits.within, slow)
+	defer cancel()
 	return f.client.Fetch(ctx, g.node, have, wait)
 }
 
@@ -49,7 +62,7 @@ func (f *fetcher) follow(g *generation) error {
 	if err != nil || f.client != nil && route == f.route {
 		return err
 	}
-	next, err := client.New(client.Options{BaseURL: route.url, SOCKS5: route.socks5})
+	next, err := client.New(client.Options{BaseURL: route.url, SOCKS5: route.socks5, Stall: f.limits.stall})
 	if err != nil {
 		return err
 	}
@@ -77,8 +90,11 @@ func fetchFault(err error) (result control.Result, word string) {
 		bad        *client.BadRequest
 		proxy      *client.ProxyRefused
 		away       *client.Unavailable
+		slow       *Refusal
 	)
 	switch {
+	case errors.As(err, &slow):
+		return control.Unreachable, string(slow.Reason)
 	case errors.As(err, &tooLarge):
 		return control.Refused, "too-large"
 	case errors.As(err, &unexpected):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -33,6 +34,8 @@ type host struct {
 	openSink func() (*os.File, error)
 	out      *os.File
 	policy   supervise.Policy
+	// beside runs a command that is no workload to its end.
+	beside func(*exec.Cmd) error
 }
 
 // socket is the path of a workload's control channel (SUP-2).
@@ -78,6 +81,7 @@ func (h *host) spec(g *generation, w schema.Workload, m member, artifact string)
 		Name:     w.Name,
 		Path:     filepath.Join(h.lib, w.Run[0]),
 		Env:      environ(h.environ, h.spawn(w, artifact)),
+		Marker:   stateDirVar + "=" + h.stateDir(w.Name),
 		Dir:      h.stateDir(w.Name),
 		Out:      h.out,
 		OpenOut:  h.openSink,

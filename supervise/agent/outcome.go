@@ -26,6 +26,9 @@ type outcome struct {
 	err error
 	// digest is that of a refused document.
 	digest string
+	// gaveWay says that the sync was not done, because a document came in
+	// meanwhile; it comes after that.
+	gaveWay bool
 	// fatal says that the state on disk is unknown, so that the agent must end
 	// and read it again (SET-2).
 	fatal bool

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"slices"
 	"sync"
 
 	"github.com/florete/flor/relay/client"
@@ -36,6 +38,8 @@ type queue struct {
 	closed  bool
 	// arrived has room for one token, put there with each request.
 	arrived chan struct{}
+	// giveWay ends the fetch that is under way, nil when none is.
+	giveWay context.CancelFunc
 }
 
 func newQueue() *queue { return &queue{arrived: make(chan struct{}, 1)} }
@@ -58,8 +62,44 @@ func (q *queue) add(trigger string, dryRun bool, doc []byte) *request {
 		return r
 	}
 	q.pending = append(q.pending, r)
+	if doc != nil && q.giveWay != nil {
+		q.giveWay()
+	}
 	q.signal()
 	return r
+}
+
+// again enters a request that has given way; on a closed queue it is finished.
+func (q *queue) again(r *request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		r.finish(stopping(r))
+		return
+	}
+	q.pending = append(q.pending, r)
+	q.signal()
+}
+
+// fetching gives a context for a fetch, which ends when a document is handed
+// in: a relay that takes its time must not keep the way in closed (AGT-6). The
+// caller calls fetched after the fetch, and is told whether it gave way.
+func (q *queue) fetching(ctx context.Context) (_ context.Context, fetched func() (gaveWay bool)) {
+	held, cancel := context.WithCancel(ctx)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.giveWay = cancel
+	if slices.ContainsFunc(q.pending, func(r *request) bool { return r.doc != nil }) {
+		cancel()
+	}
+	return held, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.giveWay = nil
+		gaveWay := held.Err() != nil && ctx.Err() == nil
+		cancel()
+		return gaveWay
+	}
 }
 
 func (q *queue) signal() {

@@ -55,7 +55,7 @@ func (p portrait) workloads() []control.Workload {
 
 func (p portrait) workload(s supervise.Status) control.Workload {
 	w := control.Workload{
-		Name: s.Name, State: string(s.State), Since: s.Since.UTC(), PID: s.PID,
+		Name: s.Name, State: string(s.State), Since: since(s).UTC(), PID: s.PID,
 		Restarts: s.Restarts, NextTry: s.NextTry, Reason: p.reason(s),
 		Ready: wireReadiness(p.facts.ready[s.Name]),
 	}
@@ -69,6 +69,15 @@ func (p portrait) workload(s supervise.Status) control.Workload {
 		w.LastExit = &control.Exit{Code: s.LastExit.Code, Signal: s.LastExit.Signal, At: s.LastExit.At.UTC(), Reason: s.LastExit.Reason}
 	}
 	return w
+}
+
+// since is when a person would say that it began: a workload is up since its
+// start, not since the supervisor was sure of it.
+func since(s supervise.Status) time.Time {
+	if s.State == supervise.Up {
+		return s.Started
+	}
+	return s.Since
 }
 
 // reason prefers what a person can mend: an executable that is not there.

@@ -60,6 +60,10 @@ func (s *syncer) serve(ctx context.Context, r *request) error {
 	s.board.update(func(f *facts) { f.next = time.Time{} })
 	started := time.Now()
 	o := s.sync(ctx, r, before)
+	if o.gaveWay {
+		s.queue.again(r)
+		return nil
+	}
 	o.Trigger, o.DryRun, o.When = r.trigger, r.dryRun, started.UTC()
 	o.DurationMS = time.Since(started).Milliseconds()
 	if o.Reason != string(Stopping) {
@@ -93,14 +97,21 @@ func (s *syncer) fetchAndConsider(ctx context.Context, r *request, held outcome,
 	if r.reply != nil {
 		return s.judge(ctx, r, held, *r.reply, answer{watches: r.reply.Waits, watched: true})
 	}
-	reply, err := s.fetch.fetch(ctx, f.gen, have(f), 0)
+	fetching, fetched := s.queue.fetching(ctx)
+	reply, err := s.fetch.fetch(fetching, f.gen, have(f), 0)
+	if gaveWay := fetched(); err != nil && gaveWay {
+		held.gaveWay = true
+		return held
+	}
 	if ctx.Err() != nil {
 		return stopping(r)
 	}
 	if err != nil {
 		o := faulted(held, err)
 		s.contact(answered(err))
-		s.pause(answer{bad: true})
+		if !r.dryRun {
+			s.pause(answer{bad: true})
+		}
 		return o
 	}
 	s.contact(true)
@@ -134,7 +145,9 @@ func (s *syncer) judge(ctx context.Context, r *request, o outcome, reply client.
 	}
 	a.wanting = reply.Status == client.UnknownNode || reply.Status == client.NotPublished
 	a.bad, a.digest = o.digest != "", o.digest
-	s.pause(a)
+	if !r.dryRun {
+		s.pause(a)
+	}
 	return o
 }
 

@@ -46,7 +46,7 @@ type world struct {
 	log       *logDaemon
 	logTo     string
 
-	confirmWithin time.Duration
+	confirmWithin, stall, fetchWithin time.Duration
 
 	stop func() error
 }
@@ -188,6 +188,7 @@ func (w *world) enrol(texts [][]byte) {
 func (w *world) options() Options {
 	return Options{
 		Layout: w.layout, Scope: w.scope, Build: "test", LogDestination: w.logTo, ConfirmWithin: w.confirmWithin,
+		Stall: w.stall, FetchWithin: w.fetchWithin,
 		Policy: supervise.Policy{
 			Liveness: 100 * time.Millisecond, MinDelay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond,
 			StopGrace: 5 * time.Second,
@@ -274,6 +275,7 @@ type relay struct {
 	doc      []byte
 	status   int // in place of a set; 0: none
 	html     bool
+	instead  http.HandlerFunc // answers in place of all this; nil: nothing does
 	waits    bool
 	fetches  int
 	have     uint64        // of the last fetch
@@ -347,9 +349,14 @@ func (r *relay) count() int {
 func (r *relay) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	var held chan struct{}
 	have, _ := strconv.ParseUint(req.URL.Query().Get("have"), 10, 64)
-	r.tell(func(r *relay) { r.fetches, r.have, held = r.fetches+1, have, r.held })
+	var instead http.HandlerFunc
+	r.tell(func(r *relay) { r.fetches, r.have, held, instead = r.fetches+1, have, r.held, r.instead })
 	if held != nil {
 		<-held
+	}
+	if instead != nil {
+		instead(rw, req)
+		return
 	}
 	wait, _ := strconv.Atoi(req.URL.Query().Get("wait"))
 	if wait > 0 {
