@@ -21,9 +21,10 @@ type decoder struct {
 	// another pass.
 	refused int
 	hidden  hidden
+	ends    ends
 }
 
-func (d *decoder) at(n *yaml.Node) diag.Place { return placeOf(d.file, n) }
+func (d *decoder) at(n *yaml.Node) diag.Place { return d.ends.place(d.file, n) }
 
 // refuse reports a fault, and the values that are left out because of it.
 func (d *decoder) refuse(found diag.Diagnostic, lost ...*yaml.Node) {
@@ -42,7 +43,7 @@ func (d *decoder) spoiled(read func()) bool {
 }
 
 // isReported reports whether a node is an alias or has a tag, which the pass
-// over the tree has refused (refusedSyntax); its value is left out.
+// over the tree has refused (inspect); its value is left out.
 func (d *decoder) isReported(n *yaml.Node) bool {
 	if n.Kind != yaml.AliasNode && n.Style&yaml.TaggedStyle == 0 {
 		return false

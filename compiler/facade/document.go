@@ -67,7 +67,9 @@ func (doc *document) decodeTree(tree *yaml.Node, text []byte) {
 	if tree == nil {
 		return
 	}
-	doc.found.Add(refusedSyntax(doc.file.shown, tree, text)...)
+	refused, ends := inspect(doc.file.shown, tree, text)
+	doc.found.Add(refused...)
+	doc.ends = ends
 	for section, n := range doc.fields(tree, "the file", sections...) {
 		switch section {
 		case "source":

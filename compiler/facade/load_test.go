@@ -55,6 +55,39 @@ func TestEveryKeyAndValueHasItsPlace(t *testing.T) { // CMP-1
 	}
 }
 
+// TestAValueEndsWhereItIsWritten reads one value in several spellings (CMP-1).
+func TestAValueEndsWhereItIsWritten(t *testing.T) {
+	t.Parallel()
+	at := func(fromLine, from, toLine, to int) diag.Place {
+		return diag.Place{File: "rete.yaml", Start: diag.Position{Line: fromLine, Column: from}, End: diag.Position{Line: toLine, Column: to}}
+	}
+	for name, c := range map[string]struct {
+		text string
+		want Text
+	}{
+		"plain":                    {"rete: {name: demo}", Text{"demo", at(1, 14, 1, 18)}},
+		"double quotes":            {`rete: {name: "demo"}`, Text{"demo", at(1, 14, 1, 20)}},
+		"single quotes":            {`rete: {name: 'demo' }`, Text{"demo", at(1, 14, 1, 20)}},
+		"escapes":                  {`rete: {name: "d\x65mo\"\\"}`, Text{`demo"\`, at(1, 14, 1, 27)}},
+		"doubled quotes":           {"rete: {name: 'it''s'}", Text{"it's", at(1, 14, 1, 21)}},
+		"quotes over two lines":    {"rete:\n  name: \"de\n    mö\" # x", Text{"de mö", at(2, 9, 3, 8)}},
+		"quotes behind wide ones":  {`rete: {ca: {cert: "ä"}, name: "\x41"}`, Text{"A", at(1, 31, 1, 37)}},
+		"a block":                  {"rete:\n  name: |\n    demo\n", Text{"demo\n", at(2, 9, 2, 9)}},
+		"plain over several lines": {"rete:\n  name: de\n    mo\n", Text{"de mo", at(2, 9, 2, 9)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src, found := Load(Options{Root: writeTree(t, map[string]string{"rete.yaml": c.text})})
+			if len(found) > 0 {
+				t.Fatalf("unexpected findings: %v", found)
+			}
+			if src.Rete.Name != c.want {
+				t.Errorf("name is %+v, want %+v", src.Rete.Name, c.want)
+			}
+		})
+	}
+}
+
 func TestAnUnreadableFileIsALocatedError(t *testing.T) { // CMP-1
 	t.Parallel()
 	if os.Geteuid() == 0 {
@@ -113,6 +146,7 @@ func TestHostileTextsEndSoon(t *testing.T) {
 		"deep block sequences":       "nodes:\n  " + strings.Repeat("- ", n),
 		"explicit keys":              strings.Repeat("? ", n),
 		"many entries on one line":   "groups: {" + strings.Repeat("! a, ", n) + "}",
+		"many escapes on one line":   "groups: [" + strings.Repeat(`"\x61", `, n) + "]",
 		"many equal keys":            "groups:\n" + strings.Repeat("  a:\n", n),
 		"many unknown keys":          "nodes: {alpha: {" + strings.Repeat("!x socks: ,", n) + "}}",
 		"one long scalar":            "nodes: " + strings.Repeat("x ", 20*n),

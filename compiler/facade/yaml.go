@@ -109,9 +109,8 @@ func tabIndentation(text []byte) (int, bool) {
 	return 0, false
 }
 
-// placeOf gives the range of a node. The end of a scalar is worked out from
-// its value; a value that is written with escapes or over several lines gets a
-// range that is too short or too long, never a wrong start.
+// placeOf gives the range of a node. The end of a scalar is worked out from its
+// value; where it is written in another way, see ends.
 func placeOf(name string, n *yaml.Node) diag.Place {
 	p := diag.Place{File: name, Start: diag.Position{Line: max(n.Line, 1), Column: max(n.Column, 1)}}
 	p.End = p.Start
