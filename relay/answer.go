@@ -1,24 +1,36 @@
 package relay
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/relay/internal/wire"
 )
 
-// answer is a whole HTTP answer, put together before it is needed: header values
-// are the slices that net/http takes, so that serving one allocates nothing for
-// them and copies no body. It does not change and is shared.
+// answer is a whole HTTP answer, made before it is needed: header values are the
+// slices that net/http takes, so that serving one allocates nothing for them. It
+// does not change and is shared.
 type answer struct {
 	status int
 	result string // the value of the result label, and the word in the body
 	body   []byte
+	framed bool // body is the members of a set, and served as a set document
 	length []string
-	extra  map[string][]string
+	extra  field // the header field that only some answers have
 }
+
+// field is a header field as net/http keeps it.
+type field struct {
+	name   string // canonical; empty: none
+	values []string
+}
+
+// What stands before and behind the members of a set document.
+var setStart, setEnd, _ = bytes.Cut(envelope.AppendSet(nil, []byte("{}")), []byte("{}"))
 
 // Values and canonical names of headers. They are assigned to http.Header
 // directly, so the names must be in canonical form.
@@ -44,8 +56,20 @@ var (
 	answerGone = &answer{result: "client_gone"}
 )
 
-func setAnswer(doc []byte, version uint64) *answer {
-	return withBody(http.StatusOK, "set", doc).with(wire.VersionHeader, strconv.FormatUint(version, 10))
+// setAnswer serves members, as they lie between the ends of a set document.
+func setAnswer(members []byte, version uint64) *answer {
+	a := withBody(http.StatusOK, "set", members).with(wire.VersionHeader, strconv.FormatUint(version, 10))
+	a.framed = true
+	a.length = []string{strconv.Itoa(a.size())}
+	return a
+}
+
+// size is that of the body as it is served, in bytes.
+func (a *answer) size() int {
+	if a.framed {
+		return len(setStart) + len(a.body) + len(setEnd)
+	}
+	return len(a.body)
 }
 
 func fault(status int, word, reason string) *answer {
@@ -70,16 +94,13 @@ func withBody(status int, result string, body []byte) *answer {
 }
 
 func (a *answer) with(name, value string) *answer {
-	if a.extra == nil {
-		a.extra = make(map[string][]string, 1)
-	}
-	a.extra[name] = []string{value}
+	a.extra = field{name: name, values: []string{value}}
 	return a
 }
 
 // write sends the answer (CRD-8). The body goes out in pieces that must each be
-// taken in time; it is never copied.
-func (a *answer) write(w http.ResponseWriter, req *http.Request) {
+// taken in time.
+func (a *answer) write(w http.ResponseWriter, req *http.Request, lender *scratches) {
 	if a == answerGone {
 		return
 	}
@@ -89,13 +110,32 @@ func (a *answer) write(w http.ResponseWriter, req *http.Request) {
 		header["Content-Type"] = jsonType
 		header["Content-Length"] = a.length
 	}
-	for name, value := range a.extra {
-		header[name] = value
+	if a.extra.name != "" {
+		header[a.extra.name] = a.extra.values
 	}
 	out := newPacedWriter(w)
 	out.allow()
 	w.WriteHeader(a.status)
 	if req.Method != http.MethodHead {
-		out.send(a.body)
+		a.send(out, lender)
 	}
+}
+
+// send writes the body. A set goes out as what is before, in and behind it, and a
+// small one, which would be three small writes to the socket, as one.
+func (a *answer) send(out pacedWriter, lender *scratches) {
+	if !a.framed {
+		out.send(a.body)
+		return
+	}
+	if a.size() <= scratchSize {
+		if s := lender.borrow(); s != nil {
+			out.send(envelope.AppendSet(s.bytes[:0], a.body))
+			lender.giveBack(s)
+			return
+		}
+	}
+	out.send(setStart)
+	out.send(a.body)
+	out.send(setEnd)
 }

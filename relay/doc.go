@@ -17,9 +17,10 @@
 //     visible, then answered (CRD-4). Publishes are judged one after another by
 //     two gates that are functions of values: [ParseTree], the structural one
 //     (CRD-2), and [Judge], the monotonic one (CRD-3).
-//   - A read is served from one immutable snapshot, whose documents were put
-//     together when the tree was accepted: no lock, no copy, never a mix of two
-//     trees (CRD-5).
+//   - A read is served from one immutable snapshot, whose answers were made when
+//     the tree was accepted: no lock, no allocation for bytes that are served,
+//     never a mix of two trees (CRD-5). A tree is in memory once, as the text that
+//     was published.
 //   - A request with wait is held while it would be told nothing new; a publish
 //     wakes only those who watch a node that changed (CRD-6).
 //   - What is unreadable on disk is set aside and a publish stays possible,

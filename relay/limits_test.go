@@ -4,29 +4,23 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/florete/flor/envelope"
 )
 
-// CRD-2, CRD-4: a tree that could not be read back from the disk is not taken:
-// its members stand a little further apart there than they may in a publish.
+// CRD-2, CRD-4: a tree that could not be read back from the disk is not taken: its
+// members stand a little further apart there than they may in a publish.
 func TestATreeThatOutgrowsTheLimitIsTooLarge(t *testing.T) {
 	t.Parallel()
-	texts, err := envelope.ParseSet(treeAt(t, map[string]uint64{"alpha": 1, "beta": 1}).Document())
+	doc := treeAt(t, map[string]uint64{"alpha": 1, "beta": 1}).Document()
+	found, err := readGroups(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := 0
-	for _, text := range texts {
-		size += len(text)
-	}
-	groups, err := groupByNode(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = assemble(groups, size)
+	_, err = found.layOut(len(doc) - 1)
 	var refusal *TreeError
 	if !errors.As(err, &refusal) || refusal.Reason != TreeTooLarge {
 		t.Fatal(err)
@@ -35,8 +29,46 @@ func TestATreeThatOutgrowsTheLimitIsTooLarge(t *testing.T) {
 	if got := r.refuseTree(err); got.status != 413 || got.result != "too_large" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if tree, err := assemble(groups, 2*size); err != nil || len(tree.Document()) > 2*size {
-		t.Errorf("%d bytes, %v", len(tree.Document()), err)
+	if laidOut, err := found.layOut(len(doc) + len(separator)); err != nil || len(laidOut) != len(doc) {
+		t.Errorf("%d bytes, %v", len(laidOut), err)
+	}
+}
+
+// CRD-5: a document that has the members of each node together, as a publisher
+// sends it, is the text of the tree, and is not copied; any other is put in order.
+func TestATreeIsInMemoryOnce(t *testing.T) {
+	t.Parallel()
+	core := func(node, name string) string {
+		return `{"schema_version":"1.0","plane":"mgmt","version":1,"node":"` + node + `","name":"` + name + `"}`
+	}
+	a, aw, b := core("a", "agent"), core("a", "w"), core("b", "agent")
+	set := func(members string) string { return "{\"artifacts\":[\n" + members + "\n]}\n" }
+	cases := map[string]struct {
+		doc  string
+		once bool
+	}{
+		"as it is written":                   {set(a + ",\n" + aw + ",\n" + b), true},
+		"nodes and members in another order": {set(b + ",\n" + aw + ",\n" + a), true},
+		"space between nodes":                {"\n{ \"artifacts\" : [" + a + ",\n" + aw + " , " + b + "]}", true},
+		"space within a node":                {set(a + ", " + aw + ",\n" + b), false},
+		"a node in two places":               {set(a + ",\n" + b + ",\n" + aw), false},
+	}
+	for name, c := range cases {
+		doc := []byte(c.doc)
+		tree, err := takeTree(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if once := &tree.Document()[0] == &doc[0]; once != c.once {
+			t.Errorf("%s: in memory once: %v", name, once)
+		}
+		got := string(tree.SetDocument("a"))
+		if got != set(a+",\n"+aw) && got != set(aw+",\n"+a) {
+			t.Errorf("%s: a is served %s", name, got)
+		}
+		if got := string(tree.SetDocument("b")); got != set(b) {
+			t.Errorf("%s: b is served %s", name, got)
+		}
 	}
 }
 
@@ -44,13 +76,40 @@ func TestATreeThatOutgrowsTheLimitIsTooLarge(t *testing.T) {
 func TestASetThatNobodyCouldFetchIsRefused(t *testing.T) {
 	t.Parallel()
 	g := &group{node: "alpha", version: 1, hasRoot: true}
-	for range envelope.MaxSetFetch / envelope.MaxEnvelope {
-		g.members = append(g.members, member{name: "agent", text: make([]byte, envelope.MaxEnvelope)})
-	}
-	_, err := g.seal()
+	doc := make([]byte, envelope.MaxSetFetch)
+	g.members = []member{{name: "agent", text: doc}}
+	_, err := g.seal(doc)
 	var refusal *TreeError
 	if !errors.As(err, &refusal) || refusal.Reason != SetTooLarge || !strings.Contains(err.Error(), "alpha: a set document of") {
 		t.Error(err)
+	}
+}
+
+// CRD-5: memory for answers is lent to a bounded number of readers; the others are
+// served without.
+func TestMemoryForAnswersIsBounded(t *testing.T) {
+	t.Parallel()
+	lender := new(scratches)
+	var used []*scratch
+	for s := lender.borrow(); s != nil; s = lender.borrow() {
+		used = append(used, s)
+	}
+	if len(used) != maxScratch {
+		t.Fatalf("%d are lent, the limit is %d", len(used), maxScratch)
+	}
+	tree := treeAt(t, map[string]uint64{"alpha": 1})
+	get := func() string {
+		w, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		tree.set("alpha").served.write(w, req, lender)
+		return w.Body.String()
+	}
+	without := get()
+	lender.giveBack(used[0])
+	if with := get(); with != without || with != string(tree.SetDocument("alpha")) {
+		t.Errorf("with: %s; without: %s", with, without)
+	}
+	if lender.borrow() == nil {
+		t.Error("what was given back is not lent again")
 	}
 }
 
@@ -98,7 +157,7 @@ func TestUploadsShareABoundedMemory(t *testing.T) {
 	large := &upload{all: all}
 	refused := large.read(&spaces{}, -1, envelope.MaxSetPublish)
 	want := `{"error":"busy","reason":"FL3127 busy: other uploads hold all the memory that uploads may have"}`
-	if refused == nil || refused.status != 503 || string(refused.body) != want || refused.extra["Retry-After"] == nil {
+	if refused == nil || refused.status != 503 || string(refused.body) != want || refused.extra.name != "Retry-After" {
 		t.Errorf("%+v", refused)
 	}
 	if all.held.Load() > maxUploads {

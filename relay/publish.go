@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/relay/internal/wire"
@@ -31,12 +32,25 @@ func (r *Relay) receive(w http.ResponseWriter, req *http.Request) *answer {
 	if refused != nil {
 		return refused
 	}
-	tree, err := ParseTree(body.doc)
+	tree, err := takeTree(body.doc)
 	if err != nil {
 		return r.refuseTree(err)
 	}
+	defer collectAfter(tree)
 	// Whether the publisher stays to hear it or not: what was begun is finished.
 	return r.outcome(r.publish(context.WithoutCancel(req.Context()), tree))
+}
+
+// largeTree is from when on a publish leaves so much behind that waiting for the
+// heap to double would be waste, in bytes.
+const largeTree = 8 << 20
+
+// collectAfter lets the tree that a large one has replaced go at once, and not
+// when the next one comes on top of it.
+func collectAfter(published *Tree) {
+	if len(published.text) >= largeTree {
+		debug.FreeOSMemory()
+	}
 }
 
 // refuseTree puts a structural refusal into words.
@@ -85,7 +99,6 @@ func (r *Relay) attempt(ctx context.Context, offered *Tree) (published, error) {
 	if len(changed) == 0 {
 		return result, nil
 	}
-	offered.adopt(now.tree)
 	next := State{Tree: offered, Floors: now.floors.Raise(offered)}
 	revision, err := r.storage.Swap(ctx, now.revision, next)
 	if err != nil {

@@ -26,10 +26,11 @@ type Relay struct {
 	log      *slog.Logger
 	requests *prometheus.CounterVec
 
-	now     atomic.Pointer[snapshot] // what readers see
-	turn    sync.Mutex               // held by whoever changes what is stored
-	watches watches
-	uploads uploads
+	now       atomic.Pointer[snapshot] // what readers see
+	turn      sync.Mutex               // held by whoever changes what is stored
+	watches   watches
+	uploads   uploads
+	scratches scratches
 
 	drain    sync.Once
 	draining chan struct{}
@@ -195,5 +196,5 @@ func (r *Relay) failure() error {
 // reply counts and writes an answer.
 func (r *Relay) reply(w http.ResponseWriter, req *http.Request, operation string, a *answer) {
 	r.requests.WithLabelValues(operation, a.result).Inc()
-	a.write(w, req)
+	a.write(w, req, &r.scratches)
 }

@@ -14,7 +14,11 @@ import (
 // Tree is a published tree: for each node the set that is served to it. It has
 // passed the structural gate and does not change any more, so that any number of
 // goroutines may read it. A nil *Tree is a tree without nodes.
+//
+// It is one text, in which everything that is served stands already: a large tree
+// is in memory once.
 type Tree struct {
+	text  []byte // a set document, in which the members of a node are neighbours
 	sets  map[string]*nodeSet
 	names []string // sorted
 }
@@ -22,13 +26,14 @@ type Tree struct {
 // nodeSet is the slice of a tree that one node is served.
 type nodeSet struct {
 	version uint64
-	members []member // sorted by name; sub-slices of the answer's body
-	served  *answer  // the whole answer, preassembled
+	members []member // sorted by name; sub-slices of the tree's text
+	served  *answer  // the whole answer, made when the tree was
 }
 
 type member struct {
 	name string
 	text []byte
+	at   int // where it stands in the document
 }
 
 // TreeError says why the structural gate refused a tree. Where names the
@@ -55,16 +60,23 @@ func (e *TreeError) Unwrap() error { return e.Err }
 // artifacts of any number of nodes, in any order, and refuses the whole for one
 // fault. Only routing cores are read; an unknown schema major passes. The tree
 // keeps copies, so that doc may be reused. Its error is a *TreeError.
-func ParseTree(doc []byte) (*Tree, error) {
-	texts, err := envelope.ParseSet(doc)
-	if err != nil {
-		return nil, documentError(err)
-	}
-	groups, err := groupByNode(texts)
+func ParseTree(doc []byte) (*Tree, error) { return takeTree(bytes.Clone(doc)) }
+
+// takeTree is ParseTree for a document that the caller gives away.
+func takeTree(doc []byte) (*Tree, error) {
+	groups, err := readGroups(doc)
 	if err != nil {
 		return nil, err
 	}
-	return assemble(groups, envelope.MaxSetPublish)
+	if !groups.areLaidOut(doc) {
+		if doc, err = groups.layOut(envelope.MaxSetPublish); err != nil {
+			return nil, err
+		}
+		if groups, err = readGroups(doc); err != nil {
+			return nil, err
+		}
+	}
+	return assemble(doc, groups)
 }
 
 func documentError(err error) error {
@@ -75,31 +87,46 @@ func documentError(err error) error {
 	return &TreeError{Reason: MalformedDocument, Err: err}
 }
 
+// groups are the artifacts of a document by node, under the node's folded name.
+type groups map[string]*group
+
 // group is what was found of one node, in the order of the document.
 type group struct {
 	node    string
 	version uint64
 	members []member
-	folded  map[string]bool
+	folded  []string // names of the members, folded
 	hasRoot bool
 }
 
-func groupByNode(texts [][]byte) (map[string]*group, error) {
-	groups := make(map[string]*group)
-	for i, text := range texts {
-		core, err := readCore(text, i)
-		if err != nil {
-			return nil, err
-		}
-		g, err := groupOf(groups, core)
-		if err != nil {
-			return nil, err
-		}
-		if err := g.add(core, text); err != nil {
-			return nil, err
-		}
+func readGroups(doc []byte) (groups, error) {
+	texts, err := envelope.ParseSet(doc)
+	if err != nil {
+		return nil, documentError(err)
 	}
-	return groups, nil
+	found := make(groups)
+	at := bytes.IndexByte(doc, '[') // the first one opens the array: no name has any
+	for i, text := range texts {
+		at += bytes.IndexByte(doc[at:], '{')
+		if err := found.add(text, i, at); err != nil {
+			return nil, err
+		}
+		at += len(text)
+	}
+	return found, nil
+}
+
+// add files the artifact with this position in the document, which starts at byte at.
+func (gs groups) add(text []byte, position, at int) error {
+	core, err := readCore(text, position)
+	if err != nil {
+		return err
+	}
+	g, err := gs.of(core)
+	if err != nil {
+		return err
+	}
+	return g.add(core, member{name: core.Name, text: text, at: at})
 }
 
 func readCore(text []byte, position int) (envelope.Core, error) {
@@ -119,15 +146,15 @@ func readCore(text []byte, position int) (envelope.Core, error) {
 	return core, nil
 }
 
-// groupOf finds the group of a node; names that differ by case only are the
-// same name (ENV-4), so that two spellings are two claims to one node.
-func groupOf(groups map[string]*group, core envelope.Core) (*group, error) {
+// of finds the group of a node; names that differ by case only are the same name
+// (ENV-4), so that two spellings are two claims to one node.
+func (gs groups) of(core envelope.Core) (*group, error) {
 	key := envelope.FoldName(core.Node)
-	g := groups[key]
+	g := gs[key]
 	switch {
 	case g == nil:
-		g = &group{node: core.Node, version: core.Version, folded: make(map[string]bool)}
-		groups[key] = g
+		g = &group{node: core.Node, version: core.Version}
+		gs[key] = g
 	case g.node != core.Node:
 		return nil, &TreeError{Reason: DuplicateNode, Where: core.Node,
 			Err: fmt.Errorf("also spelt %q: names that differ by case only are the same name", g.node)}
@@ -135,10 +162,10 @@ func groupOf(groups map[string]*group, core envelope.Core) (*group, error) {
 	return g, nil
 }
 
-func (g *group) add(core envelope.Core, text []byte) error {
+func (g *group) add(core envelope.Core, m member) error {
 	where, key := core.Ref().String(), envelope.FoldName(core.Name)
 	switch {
-	case g.folded[key]:
+	case slices.Contains(g.folded, key):
 		return &TreeError{Reason: DuplicateArtifact, Where: where, Err: errors.New("a second artifact of this name")}
 	case core.Version != g.version:
 		return &TreeError{Reason: MixedVersions, Where: where,
@@ -147,25 +174,56 @@ func (g *group) add(core envelope.Core, text []byte) error {
 		return &TreeError{Reason: TooManyArtifacts, Where: core.Node,
 			Err: fmt.Errorf("more than %d artifacts", envelope.MaxArtifacts)}
 	}
-	g.folded[key] = true
+	g.folded = append(g.folded, key)
 	g.hasRoot = g.hasRoot || core.Name == envelope.AgentName
-	g.members = append(g.members, member{name: core.Name, text: text})
+	g.members = append(g.members, m)
 	return nil
 }
 
-// assemble seals every node's set. limit is what all of them may have in bytes, so
-// that the tree can be read back from a storage.
-func assemble(groups map[string]*group, limit int) (*Tree, error) {
-	tree := &Tree{sets: make(map[string]*nodeSet, len(groups)), names: make([]string, 0, len(groups))}
-	total := 0
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		g := groups[key]
-		set, err := g.seal()
+// separator stands between two members that AppendSet has put together.
+const separator = ",\n"
+
+// areLaidOut tells whether the members of each node stand in the document as they
+// are served: neighbours, with the separator and nothing else between them.
+func (gs groups) areLaidOut(doc []byte) bool {
+	for _, g := range gs {
+		for i, m := range g.members[1:] {
+			before := g.members[i]
+			if string(doc[before.end():m.at]) != separator {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (m member) end() int { return m.at + len(m.text) }
+
+// layOut writes a document in which they are. A document of more than limit bytes
+// could not be read back from a storage.
+func (gs groups) layOut(limit int) ([]byte, error) {
+	var texts [][]byte
+	size := len(envelope.AppendSet(nil))
+	for _, key := range slices.Sorted(maps.Keys(gs)) {
+		for _, m := range gs[key].members {
+			texts = append(texts, m.text)
+			size += len(m.text) + len(separator)
+		}
+	}
+	if size > limit {
+		return nil, &TreeError{Reason: TreeTooLarge, Err: fmt.Errorf("the limit is %d bytes, separators included", limit)}
+	}
+	return envelope.AppendSet(make([]byte, 0, size), texts...), nil
+}
+
+// assemble makes every node's set of what is laid out in the document.
+func assemble(doc []byte, found groups) (*Tree, error) {
+	tree := &Tree{text: doc, sets: make(map[string]*nodeSet, len(found)), names: make([]string, 0, len(found))}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		g := found[key]
+		set, err := g.seal(doc)
 		if err != nil {
 			return nil, err
-		}
-		if total += g.documentSize(); total > limit {
-			return nil, &TreeError{Reason: TreeTooLarge, Err: fmt.Errorf("the limit is %d bytes, separators included", limit)}
 		}
 		tree.sets[g.node] = set
 		tree.names = append(tree.names, g.node)
@@ -174,51 +232,18 @@ func assemble(groups map[string]*group, limit int) (*Tree, error) {
 	return tree, nil
 }
 
-// seal puts the node's document together and checks what only the whole shows.
-func (g *group) seal() (*nodeSet, error) {
+// seal makes the node's set and checks what only the whole shows.
+func (g *group) seal(doc []byte) (*nodeSet, error) {
 	if !g.hasRoot {
 		return nil, &TreeError{Reason: NoRoot, Where: g.node, Err: fmt.Errorf("no artifact is named %q", envelope.AgentName)}
 	}
-	size := g.documentSize()
-	if size > envelope.MaxSetFetch {
+	served := setAnswer(doc[g.members[0].at:g.members[len(g.members)-1].end()], g.version)
+	if size := served.size(); size > envelope.MaxSetFetch {
 		return nil, &TreeError{Reason: SetTooLarge, Where: g.node,
 			Err: fmt.Errorf("a set document of %d bytes, the limit is %d", size, envelope.MaxSetFetch)}
 	}
-	texts := make([][]byte, len(g.members))
-	for i, m := range g.members {
-		texts[i] = m.text
-	}
-	doc := envelope.AppendSet(make([]byte, 0, size), texts...)
-	set := &nodeSet{version: g.version, served: setAnswer(doc, g.version), members: g.members}
-	if err := set.rebase(doc); err != nil {
-		return nil, err
-	}
-	return set, nil
-}
-
-// documentSize is at least the size of the assembled document: its frame has a
-// few bytes, a separator goes before each member but the first.
-func (g *group) documentSize() int {
-	const frame, separator = 32, 2
-	size := frame
-	for _, m := range g.members {
-		size += len(m.text) + separator
-	}
-	return size
-}
-
-// rebase points the members into the set's own document, which lets the
-// published body go.
-func (s *nodeSet) rebase(doc []byte) error {
-	texts, err := envelope.ParseSet(doc)
-	if err != nil || len(texts) != len(s.members) {
-		return &TreeError{Reason: MalformedDocument, Err: fmt.Errorf("reading back an assembled set: %d members, %w", len(texts), err)}
-	}
-	for i := range s.members {
-		s.members[i].text = texts[i]
-	}
-	slices.SortFunc(s.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	return nil
+	slices.SortFunc(g.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	return &nodeSet{version: g.version, served: served, members: g.members}, nil
 }
 
 // identical tells whether two sets have the same members, byte for byte; the
@@ -254,34 +279,22 @@ func (t *Tree) Version(node string) uint64 {
 	return 0
 }
 
-// SetDocument gives what a node is served, nil for a node that is not in the
-// tree. The bytes are shared: do not change them.
+// SetDocument writes what a node is served, nil for a node that is not in the
+// tree.
 func (t *Tree) SetDocument(node string) []byte {
-	if set := t.set(node); set != nil {
-		return set.served.body
+	set := t.set(node)
+	if set == nil {
+		return nil
 	}
-	return nil
+	return envelope.AppendSet(nil, set.served.body)
 }
 
-// Document writes the whole tree as one set document, which ParseTree reads back
-// to an equal tree: the form in which a Storage keeps it.
+// Document gives the whole tree as one set document, which ParseTree reads back to
+// an equal tree: the form in which a Storage keeps it. The bytes are shared: do
+// not change them.
 func (t *Tree) Document() []byte {
-	texts, size := make([][]byte, 0, len(t.Nodes())), 0
-	for _, node := range t.Nodes() {
-		for _, m := range t.sets[node].members {
-			texts = append(texts, m.text)
-		}
-		size += len(t.sets[node].served.body)
+	if t == nil {
+		return envelope.AppendSet(nil)
 	}
-	return envelope.AppendSet(make([]byte, 0, size), texts...)
-}
-
-// adopt takes the old tree's set for each node that did not change, so that two
-// trees share what they have in common.
-func (t *Tree) adopt(old *Tree) {
-	for node, set := range t.sets {
-		if before := old.set(node); before != nil && before.identical(set) {
-			t.sets[node] = before
-		}
-	}
+	return t.text
 }
