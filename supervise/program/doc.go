@@ -40,11 +40,13 @@
 //
 //	2026-04-20T12:00:00.123Z INFO component: message key=value
 //
-// with the workload's name before the component in a shared sink, and
+// with the workload's name before the component in a shared sink (once where
+// both are the same word), and
 // "<priority>name: " before all of it in a syslog datagram (OBS-2). The
 // component is that of the program, or what a logger got with [ComponentKey].
 // Whatever is not printable is escaped, keys lose what would end them early,
 // and a record over [MaxRecord] is cut. A log daemon that is stuck delays
 // nobody (OBS-1). An unknown level in FLOR_LOG is a warning; an unknown sink
-// is exit 78.
+// is exit 78. [Limit] keeps a warning that is repeated at wire rate to one in
+// 10 s, with the number suppressed (OBS-4).
 package program

@@ -20,7 +20,7 @@ const cutMark = " …"
 type form struct {
 	// syslog, if not empty, is the workload's name in "<N>name: ".
 	syslog string
-	// owner, if not empty, stands before the component.
+	// owner, if not empty, stands before a component of another name.
 	owner   string
 	newline bool
 }
@@ -49,7 +49,7 @@ func (f form) begin(dst []byte, level slog.Level, at time.Time, component, messa
 	dst = append(dst, ' ')
 	dst = append(dst, levelWord(level)...)
 	dst = append(dst, ' ')
-	if f.owner != "" {
+	if f.owner != "" && f.owner != escape(component) {
 		dst = append(dst, f.owner...)
 		dst = append(dst, ' ')
 	}

@@ -62,6 +62,8 @@ func TestARecordIsOneLineOfItsSink(t *testing.T) {
 			"2026-04-20T12:00:00.123Z INFO vertex: listening addr=127.0.0.1:80\n"},
 		{"shared has the workload before the component", shared, func(l *slog.Logger) { at(l, slog.LevelWarn, "slow") },
 			"2026-04-20T12:00:00.123Z WARN flor vertex: slow\n"},
+		{"the same word is not said twice", shared, func(l *slog.Logger) { at(l.With(ComponentKey, "flor"), slog.LevelWarn, "slow") },
+			"2026-04-20T12:00:00.123Z WARN flor: slow\n"},
 		{"a component of its own", shared, func(l *slog.Logger) { at(l.With(ComponentKey, "gate"), slog.LevelError, "closed") },
 			"2026-04-20T12:00:00.123Z ERROR flor gate: closed\n"},
 		{"no component is the workload", LogOptions{Workload: "flor"}, func(l *slog.Logger) { at(l, slog.LevelInfo, "m") },
