@@ -43,11 +43,13 @@
 // connection is closed is lost. A connection that takes no more streams is
 // therefore closed ten round trips (at least 100 ms, at most 2 s) after its
 // last one, by the side that was told of draining; the side that drains waits
-// 2 s before it does so itself (VTX-7, VTX-15).
+// 2 s before it does so itself (VTX-7, VTX-15). A program that takes longer
+// than that to read the last mebibyte of a connection loses the rest of it, and
+// sees a reset, if its peer's vertex stops in these seconds.
 //
 // An abort is noticed by reading or writing. A program that first ends its
 // direction cleanly and aborts afterwards is noticed when something is written
-// to it.
+// to it, and one that aborts while its peer reads nothing when that goes on.
 //
 // Certificates that leave a node are kept in use until they expire; renewed
 // ones are used for new connections, and a dialled connection with an older
