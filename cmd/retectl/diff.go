@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -103,28 +102,56 @@ func nodeLines(d *compiler.Diff) []string {
 	return lines
 }
 
-// accessLines has a line for each principal and direction, and one where
-// several gain the same.
+// accessLines says who may now reach what, and who no longer; principals to
+// whom the same happens share a line.
 func accessLines(d *compiler.Diff) []string {
-	return append(changeLines("+ %s gains %s", d.Gained), changeLines("- %s loses %s", d.Lost)...)
+	return append(changeLines("+ %s may now reach %s", d.Gained), changeLines("- %s may no longer reach %s", d.Lost)...)
 }
 
+// changeLines takes changes that are ordered by principal.
 func changeLines(format string, changes []compiler.AccessChange) []string {
-	var lines []string
+	var whos grouped
 	for len(changes) > 0 {
 		who := changes[0].Principal
-		n := slices.IndexFunc(changes, func(a compiler.AccessChange) bool { return a.Principal != who })
-		if n < 0 {
-			n = len(changes)
-		}
 		var services []string
-		for _, a := range changes[:n] {
-			services = append(services, strings.TrimPrefix(compiler.Described(a.Service), "service "))
+		for len(changes) > 0 && changes[0].Principal == who {
+			services = append(services, strings.TrimPrefix(compiler.Described(changes[0].Service), "service "))
+			changes = changes[1:]
 		}
-		lines = append(lines, fmt.Sprintf(format, compiler.Described(who), strings.Join(services, ", ")))
-		changes = changes[n:]
+		whos.add(enumerated(services), compiler.Described(who))
+	}
+	var lines []string
+	for _, services := range whos.keys {
+		lines = append(lines, fmt.Sprintf(format, enumerated(whos.members[services]), services))
 	}
 	return lines
+}
+
+// grouped gathers names under a key, keys in the order of their first name.
+type grouped struct {
+	keys    []string
+	members map[string][]string
+}
+
+func (g *grouped) add(key, name string) {
+	if g.members == nil {
+		g.members = map[string][]string{}
+	}
+	if _, known := g.members[key]; !known {
+		g.keys = append(g.keys, key)
+	}
+	g.members[key] = append(g.members[key], name)
+}
+
+// maxNamed is how many names a line of text has before it only counts.
+const maxNamed = 12
+
+// enumerated lists names, the first of them when they are many.
+func enumerated(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }
 
 func moveLines(moves []compiler.Move) []string {
@@ -149,6 +176,8 @@ func moveLine(m compiler.Move) string {
 	return fmt.Sprintf("~ %s: %s %s → %s", subject, m.Setting, m.From, m.To)
 }
 
+// workloadLines says what happens on the machines; those on which the same
+// happens share a line.
 func workloadLines(changes []compiler.WorkloadChange) []string {
 	words := map[compiler.Action]string{
 		compiler.Start:   "starts",
@@ -156,9 +185,13 @@ func workloadLines(changes []compiler.WorkloadChange) []string {
 		compiler.Restart: "restarts, and its connections are cut",
 		compiler.Swap:    "changes in place, and no connection is cut",
 	}
-	var lines []string
+	var nodes grouped
 	for _, w := range changes {
-		lines = append(lines, fmt.Sprintf("%s: %s %s", w.Node, w.Workload, words[w.Action]))
+		nodes.add(w.Workload+" "+words[w.Action], w.Node)
+	}
+	var lines []string
+	for _, what := range nodes.keys {
+		lines = append(lines, enumerated(nodes.members[what])+": "+what)
 	}
 	return lines
 }
@@ -170,7 +203,7 @@ func roadLines(road *compiler.RoadMove) []string {
 	}
 	lines := []string{fmt.Sprintf("! it moves from %s to %s; compile wants --move-coordinator", road.From, road.To)}
 	if len(road.Stranded) > 0 {
-		lines = append(lines, fmt.Sprintf("! stranded, unless they fetch before the old one goes: %s", strings.Join(road.Stranded, ", ")))
+		lines = append(lines, fmt.Sprintf("! stranded, unless they fetch before the old one goes: %s", enumerated(road.Stranded)))
 	}
 	return lines
 }
