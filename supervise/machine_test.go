@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,15 +28,18 @@ func TestPolicyScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
+	var lines atomic.Int32
+	t.Cleanup(func() { t.Logf("policy: %d scripts, %d events", len(files), lines.Load()) })
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".script"), func(t *testing.T) {
 			t.Parallel()
-			runScript(t, file)
+			lines.Add(int32(runScript(t, file)))
 		})
 	}
 }
 
-func runScript(t *testing.T, file string) {
+// runScript returns how many events the script has.
+func runScript(t *testing.T, file string) (events int) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +54,7 @@ func runScript(t *testing.T, file string) {
 	if diff := cmp.Diff(string(text), got.String()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
+	return strings.Count(string(text), " -> ")
 }
 
 type script struct {
@@ -115,10 +120,13 @@ func (s *script) outcome(a action) string {
 // TestPolicyLaws checks what must hold in every history (SUP-4, SUP-6):
 // never two processes, never a restart sooner than the policy says unless
 // somebody asked for it, and never silent for ever while it is wanted and not
-// rejected.
+// rejected. A process that was told to end has a second at least.
 func TestPolicyLaws(t *testing.T) {
 	t.Parallel()
+	var histories, processes int
+	t.Cleanup(func() { t.Logf("policy: %d histories with %d processes keep its laws", histories, processes) })
 	rapid.Check(t, func(t *rapid.T) {
+		histories++
 		h := &history{t: t, now: time.Unix(0, 0)}
 		h.m = newMachine(Policy{}, func() float64 { return rapid.Float64Range(-1, 1).Draw(t, "jitter") }, h.now)
 		t.Repeat(map[string]func(*rapid.T){
@@ -130,6 +138,7 @@ func TestPolicyLaws(t *testing.T) {
 			"exit":    h.exit,
 			"wait":    h.wait,
 		})
+		processes += h.started
 	})
 }
 
@@ -149,6 +158,9 @@ type history struct {
 	retries  int
 	crashes  int
 	spawned  time.Time
+	// mercy is the soonest that a process which was told to end may be killed.
+	mercy   time.Time
+	started int
 }
 
 func (h *history) do(a action) {
@@ -166,15 +178,19 @@ func (h *history) do(a action) {
 		if h.asked {
 			h.retries, h.crashes = 0, 0
 		}
+		h.started++
 		h.spawned, h.told, h.asked, h.rejected = h.now, false, false, false
 	case terminate:
 		if h.processes != 1 || h.told {
 			h.t.Fatalf("terminate with %d processes, told already: %v", h.processes, h.told)
 		}
-		h.told = true
+		h.told, h.mercy = true, h.now.Add(time.Second)
 	case kill:
 		if h.processes != 1 || !h.told {
 			h.t.Fatal("kill of a process that was not told to end")
+		}
+		if h.now.Before(h.mercy) {
+			h.t.Fatalf("killed %v too soon", h.mercy.Sub(h.now))
 		}
 	}
 }
