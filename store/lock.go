@@ -155,9 +155,10 @@ func readPID(file *os.File) int {
 }
 
 // Release gives the lock up. The file stays: unlinking it would let two
-// processes hold locks on two files of one name.
+// processes hold locks on two files of one name. It is unlocked and not only
+// closed: a child that is being spawned at this moment has the file open, too.
 func (l *Lock) Release() error {
-	return errors.Join(l.file.Truncate(0), l.file.Close())
+	return errors.Join(l.file.Truncate(0), syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }
 
 func notEnrolled(stateDir, scope string, err error) error {
