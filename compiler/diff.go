@@ -177,7 +177,7 @@ func roadMove(was, is *rete) *RoadMove {
 	if was.road == (road{}) || was.road == is.road {
 		return nil
 	}
-	move := &RoadMove{From: was.road.words(), To: is.road.words(), Stranded: []string{}}
+	move := &RoadMove{From: was.road.String(), To: is.road.String(), Stranded: []string{}}
 	for _, node := range slices.Sorted(maps.Keys(is.nodes)) {
 		if was.nodes[node] && node != was.road.node {
 			move.Stranded = append(move.Stranded, node)
@@ -185,9 +185,6 @@ func roadMove(was, is *rete) *RoadMove {
 	}
 	return move
 }
-
-// words is a road as an operator would say it.
-func (r road) words() string { return r.node + " (" + r.address + ")" }
 
 // workloadChanges tells what each agent of a node that stays will do (AGT-4).
 func workloadChanges(was, is []NodePayloads) ([]WorkloadChange, error) {

@@ -33,6 +33,21 @@
 // of targets, so that the cost grows with the size of the answer. The view keeps
 // the place of every grant, see [Principal.Grants].
 //
+// # Answers
+//
+// [View.Access] answers who reaches what, and why (CLI-3). [Compare] tells what
+// a source would change against a compiled tree, in the words of an operator
+// (CLI-2): who may reach what, which settings move, which workloads start, stop,
+// restart or swap, and whom a move of the coordinator would strand (CMP-18). Both
+// sides are read out of the sets alone, so that an earlier tree is compared by
+// the same code; a coordinator's node is where its artifact is, and the address
+// of a node is known as long as somebody reaches a service there. Stranded is
+// who stays and does not run the coordinator that goes. [CompiledTree.Export]
+// hands out one node's set, once its signatures hold.
+//
+// [Explain] gives the page of a code: cause, example, fix. The example is a
+// golden test, pages/FLnnnn.txtar, that yields exactly the code.
+//
 // Limits: those of the facade for sources, and of package envelope for what is
 // compiled.
 package compiler

@@ -45,8 +45,12 @@ func (c *console) complete(ctx context.Context, cmd *cli.Command) {
 	switch {
 	case flag != "":
 		c.offer(c.valuesOf(cmd, flag))
-	case cmd.Name == "explain" && !strings.HasPrefix(before, "-"):
+	case strings.HasPrefix(before, "-"):
+		cli.DefaultCompleteWithFlags(ctx, cmd)
+	case cmd.Name == "explain":
 		c.offer(slices.Sorted(maps.Keys(allCodes())))
+	case cmd.Name == "revoke":
+		c.offer(everyName(c.written(cmd)))
 	default:
 		cli.DefaultCompleteWithFlags(ctx, cmd)
 	}
@@ -93,9 +97,12 @@ var namesForFlag = map[string]func(*facade.Source) []string{
 	"as":     userNames,
 	"to":     writtenServices,
 	"signer": signerNames,
-	"who": func(s *facade.Source) []string {
-		return slices.Concat(nodeNames(s), writtenServices(s), userNames(s))
-	},
+	"who":    everyName,
+}
+
+// everyName are the names of all principals.
+func everyName(s *facade.Source) []string {
+	return slices.Concat(nodeNames(s), writtenServices(s), userNames(s))
 }
 
 // written reads the YAML without judging it: names can be completed while it

@@ -97,7 +97,7 @@ func nodeLines(d *compiler.Diff) []string {
 		lines = append(lines, fmt.Sprintf("+ %s joins: retectl issue-bundle --node %s, and enrol the machine", node, node))
 	}
 	for _, node := range d.Left {
-		lines = append(lines, fmt.Sprintf("- %s leaves, and is told nothing more: its certificates live on until they expire", node))
+		lines = append(lines, fmt.Sprintf("- %s leaves, and is told nothing more; retectl ca revoke --node %s takes back its certificates", node, node))
 	}
 	return lines
 }

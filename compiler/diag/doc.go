@@ -2,8 +2,9 @@
 // diagnostics with a stable code, a place, a related place and a way out.
 //
 // compiler/facade and compiler produce diagnostics through the codes of a
-// [Registry]; retectl sorts them with [List.Sorted] and writes them with
-// [Render] for people or [WriteJSON] for programs.
+// [Registry]; retectl writes them with [Render] for people, [WriteJSON] for
+// programs and [WriteSARIF] for code scanners. A [Page] tells everything about a
+// code, with an example.
 //
 // Promises: a sorted list depends on nothing but the findings, never on the
 // order in which files were read; no finding appears twice; [Render] shows at
