@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SUPERVISE_TEST_RUNDIR"); dir != "" {
 		superviseUntilKilled(dir)
 	}
+	if manner := os.Getenv(mannerEnv); manner != "" {
+		behave(manner)
+	}
 	if os.Getenv(orderlyEnv) != "" {
 		superviseByOrders()
 	}
