@@ -20,17 +20,17 @@ const (
 type reason string
 
 const (
-	wrongUsage     reason = "usage"
-	badConfig      reason = "bad-config"
-	wrongCA        reason = "wrong-ca"
-	setTooLarge    reason = "set-too-large"
+	wrongUsage  reason = "usage"
+	badConfig   reason = "bad-config"
+	wrongCA     reason = "wrong-ca"
+	setTooLarge reason = "set-too-large"
 )
 
 var reasons = map[reason]struct{ code, meaning string }{
-	wrongUsage:     {"FL2601", "the command line is wrong"},
-	badConfig:      {"FL2602", "config.toml cannot be read, or has what it must not have"},
-	wrongCA:        {"FL2603", "the bundle's CA is not the one that was expected"},
-	setTooLarge:    {"FL2604", "a set document over its limit"},
+	wrongUsage:  {"FL2601", "the command line is wrong"},
+	badConfig:   {"FL2602", "config.toml cannot be read, or has what it must not have"},
+	wrongCA:     {"FL2603", "the bundle's CA is not the one that was expected"},
+	setTooLarge: {"FL2604", "a set document over its limit"},
 }
 
 // Codes lists the codes of the command, with their meanings.

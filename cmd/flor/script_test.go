@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	// A program under the race detector sleeps a second before it exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	testscript.Main(m, map[string]func(){"flor": main, "flor-vertex": standIn.Main})
+	testscript.Main(m, map[string]func(){"flor": main, "flor-vertex": standIn.Main, "writer": writer.Main})
 }
 
 // standIn is run in a vertex's place: it reads the payload as a vertex does, and
@@ -130,13 +130,16 @@ func (r rete) vertex(version string) *schema.Vertex {
 	}
 }
 
-func (r rete) bundle() []byte {
+func (r rete) bundle() []byte { return r.bundleOf(r.set(1, "1.0")) }
+
+// bundleOf is a bundle of node alpha with this set.
+func (r rete) bundleOf(set [][]byte) []byte {
 	node := r.authority.Issue(spiffeid.RequireFromSegments(r.authority.TrustDomain, "node", "alpha"))
 	var text bytes.Buffer
 	err := bundle.Write(&text, bundle.Contents{
 		CA:         r.authority.CA,
 		Principals: []*x509svid.SVID{{ID: node.ID, Certificates: []*x509.Certificate{node.Cert}, PrivateKey: node.Key}},
-		Artifacts:  r.set(1, "1.0"), Now: time.Now(),
+		Artifacts:  set, Now: time.Now(),
 	}, r.signer.ID, r.signer.Key)
 	if err != nil {
 		panic(err)

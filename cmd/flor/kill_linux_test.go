@@ -1,0 +1,366 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/envelope/envelopetest"
+	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/supervise/control"
+)
+
+const (
+	kills = 20
+	// longRuns are the kills, one in so many, before which the agent gets time
+	// to confirm a set: three seconds of liveness, and some.
+	longRuns = 12
+)
+
+// killed is a node whose agent is killed again and again.
+type killed struct {
+	t    *testing.T
+	rete rete
+	dir  string
+	env  []string
+	from *coordinator
+	log  *os.File
+
+	agent     *exec.Cmd
+	published uint64
+	mark      uint64
+	survivors int
+	// unfinished is what the last kill left of replacements that were under way.
+	unfinished map[string]os.FileInfo
+	cutShort   int
+}
+
+// TestKillTheAgent kills a real agent at random moments while it is served newer
+// and newer sets, with workloads that write. After each restart: a coherent set,
+// a mark that never fell, one instance of each workload, no process and no file
+// that is nobody's (SET-3, SET-4, SUP-5, SUP-9, AGT-3).
+func TestKillTheAgent(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, seed))
+	k := newKilled(t)
+	k.publish()
+	for i := range kills {
+		k.start()
+		k.healthy()
+		k.runFor(random, i%longRuns == longRuns-1)
+		k.kill()
+		k.coherent()
+	}
+	k.start()
+	last := k.healthy()
+	k.stop()
+	k.nothingLeft()
+	t.Logf("kills: %d, each followed by a healthy start; sets published: %d, active at last: v%d, mark: v1 to v%d; kills in the middle of a write: %d; workloads that outlived an agent and were ended: %d",
+		kills, k.published, last.Set.Active, k.mark, k.cutShort, k.survivors)
+}
+
+func newKilled(t *testing.T) *killed {
+	dir, err := os.MkdirTemp("", "flk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	flor, err := exec.LookPath("flor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &killed{t: t, rete: newRete("demo"), dir: dir, from: newCoordinator(t), mark: 1, published: 1}
+	k.env = append(os.Environ(),
+		"FLOR_STATE_HOME="+dir+"/state", "FLOR_CONFIG_HOME="+dir+"/config", "FLOR_RUNTIME_DIR="+dir+"/run", "FLOR_LIB_DIR="+filepath.Dir(flor))
+	if k.log, err = os.Create(dir + "/log"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		k.log.Close()
+		if text, err := os.ReadFile(dir + "/log"); err == nil && t.Failed() {
+			t.Logf("log:\n%s", text[max(0, len(text)-8<<10):])
+		}
+	})
+	k.enrol()
+	return k
+}
+
+func (k *killed) enrol() {
+	k.t.Helper()
+	path := filepath.Join(k.dir, "alpha.bundle")
+	if err := os.WriteFile(path, k.rete.bundleOf(k.set(1)), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+	cmd := exec.Command("flor", "enroll", path, "--no-start")
+	cmd.Env = k.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		k.t.Fatalf("enroll: %v\n%s", err, out)
+	}
+}
+
+// set has a vertex that swaps and a writer that restarts at every third version.
+func (k *killed) set(version uint64) [][]byte {
+	agent := k.rete.authority.AgentPayload("alpha", envelopetest.Block(k.rete.signer), "flor", "app")
+	agent.Workloads[0].Run, agent.Workloads[1].Run = []string{"flor-vertex"}, []string{"writer"}
+	agent.Inbounds[0].Via.Addr = k.from.addr
+	agent.Sync.PollInterval = "1s"
+	vertex := k.rete.vertex("1.0")
+	vertex.Links[0].Members[0].Name = "mgmt" + strconv.FormatUint(version, 10)
+	return [][]byte{
+		k.rete.signer.Sign("alpha", envelope.AgentName, version, agent),
+		k.rete.signer.Sign("alpha", "flor", version, vertex),
+		k.rete.signer.Sign("alpha", "app", version, map[string]any{"schema_version": "1.0", "n": version}),
+	}
+}
+
+func (k *killed) publish() {
+	k.published++
+	k.from.publish(k.published, document(k.set(k.published)))
+}
+
+func (k *killed) start() {
+	k.t.Helper()
+	k.agent = exec.Command("flor", "agent", "run", "--log-stderr")
+	k.agent.Env, k.agent.Stdout, k.agent.Stderr = k.env, k.log, k.log
+	if err := k.agent.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	agent := k.agent
+	k.t.Cleanup(func() { agent.Process.Kill(); agent.Wait() })
+}
+
+func (k *killed) client() *control.Client {
+	return control.NewClient(filepath.Join(k.dir, "run/demo", agentSocket))
+}
+
+// healthy waits for every workload to have a process, and checks mark and
+// processes.
+func (k *killed) healthy() control.StatusDoc {
+	k.t.Helper()
+	doc := k.until("a process of each workload", func(doc control.StatusDoc) bool {
+		return doc.Agent.PID == k.agent.Process.Pid && len(doc.Workloads) == 2 && !slices.ContainsFunc(doc.Workloads, func(w control.Workload) bool { return w.PID == 0 })
+	})
+	if doc.Set.Recovered || doc.Set.TrustStateLost {
+		k.t.Fatalf("the set was not coherent: %+v", doc.Set)
+	}
+	k.advance(doc)
+	k.oneOfEach()
+	k.cleared()
+	return doc
+}
+
+// oneOfEach waits until each workload has one process. Between two looks one
+// may be on its way from one process to the next; two looks that see two
+// processes of a workload have seen them at once.
+func (k *killed) oneOfEach() {
+	k.t.Helper()
+	twice, deadline := 0, time.Now().Add(20*time.Second)
+	for {
+		n := k.processes()
+		if maps.Equal(n, map[string]int{"app": 1, "flor": 1}) {
+			return
+		}
+		if twice++; n["app"] < 2 && n["flor"] < 2 && len(n) <= 2 {
+			twice = 0
+		}
+		if twice > 1 || time.Now().After(deadline) {
+			k.t.Fatalf("processes by workload: %v", n)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (k *killed) advance(doc control.StatusDoc) {
+	k.t.Helper()
+	if doc.Set.Mark < k.mark {
+		k.t.Fatalf("the mark fell from v%d to v%d", k.mark, doc.Set.Mark)
+	}
+	k.mark = doc.Set.Mark
+}
+
+func (k *killed) until(what string, wanted func(control.StatusDoc) bool) (last control.StatusDoc) {
+	k.t.Helper()
+	ctx, cancel := context.WithTimeout(k.t.Context(), 20*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		for doc, err := range k.client().Watch(ctx) {
+			if err != nil {
+				break
+			}
+			if last = doc; wanted(doc) {
+				return doc
+			}
+		}
+	}
+	text, _ := json.MarshalIndent(last, "", " ")
+	k.t.Fatalf("not seen: %s; last status: %s", what, text)
+	return last
+}
+
+// runFor publishes newer sets until the moment of the kill. A long run ends
+// once the mark has moved, and a random while after.
+func (k *killed) runFor(random *rand.Rand, long bool) {
+	k.t.Helper()
+	k.publish()
+	if long {
+		k.advance(k.until("a mark that moves", func(doc control.StatusDoc) bool { return doc.Set.Mark == k.published }))
+	}
+	for range random.IntN(3) {
+		time.Sleep(time.Duration(random.Int64N(int64(80 * time.Millisecond))))
+		k.publish()
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(80 * time.Millisecond))))
+}
+
+func (k *killed) kill() {
+	k.agent.Process.Kill()
+	k.agent.Wait()
+	for _, n := range k.processes() {
+		k.survivors += n
+	}
+	k.unfinished = map[string]os.FileInfo{}
+	for _, pattern := range []string{"agent/*.tmp", "artifacts/mgmt/*.tmp", "artifacts/mgmt/sets/*.partial"} {
+		left, _ := filepath.Glob(filepath.Join(k.dir, "state/retes/demo", pattern))
+		for _, path := range left {
+			if info, err := os.Lstat(path); err == nil {
+				k.unfinished[path] = info
+			}
+		}
+	}
+	k.cutShort += min(len(k.unfinished), 1)
+}
+
+// cleared checks that what the last kill left unfinished has gone.
+func (k *killed) cleared() {
+	k.t.Helper()
+	for path, left := range k.unfinished {
+		if info, err := os.Lstat(path); err == nil && os.SameFile(left, info) && info.ModTime().Equal(left.ModTime()) {
+			k.t.Errorf("left by the kill and still there: %s", path)
+		}
+	}
+}
+
+func (k *killed) stop() {
+	k.t.Helper()
+	k.agent.Process.Signal(syscall.SIGTERM)
+	if err := k.agent.Wait(); err != nil {
+		k.t.Errorf("a clean stop: %v", err)
+	}
+}
+
+// coherent checks the disk as the kill left it: current names a set that is
+// whole and verifies.
+func (k *killed) coherent() {
+	k.t.Helper()
+	mgmt := filepath.Join(k.dir, "state/retes/demo/artifacts/mgmt")
+	current, err := os.ReadFile(filepath.Join(mgmt, "current"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(mgmt, "sets", strings.TrimSpace(string(current)), "*.json"))
+	if err != nil || len(files) != 3 {
+		k.t.Fatalf("members of %q: %v %v", current, files, err)
+	}
+	var texts [][]byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	set, err := schema.VerifySet(envelope.Held{Anchor: k.rete.authority.Anchor()}, "alpha", texts, time.Now())
+	if err != nil || set.Version < k.mark {
+		k.t.Fatalf("active %q: %v", current, err)
+	}
+}
+
+// processes counts the processes that run for this scope, by workload. One that
+// judges an artifact is none.
+func (k *killed) processes() map[string]int {
+	found := map[string]int{}
+	mark := []byte("FLORWL_STATE_DIR=" + k.dir + "/state/retes/demo/workloads/")
+	tables, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range tables {
+		environ, err := os.ReadFile(path)
+		_, rest, ours := bytes.Cut(environ, mark)
+		if err != nil || !ours {
+			continue
+		}
+		words, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if name, _, _ := bytes.Cut(rest, []byte{0}); !bytes.Contains(words, []byte("--check")) {
+			found[string(name)]++
+		}
+	}
+	return found
+}
+
+// nothingLeft checks what a clean stop leaves: no process, no file that is not
+// the scope's, and the writer's numbers in order.
+func (k *killed) nothingLeft() {
+	k.t.Helper()
+	if n := k.processes(); len(n) > 0 {
+		k.t.Errorf("processes after the stop: %v", n)
+	}
+	k.noStrayFile()
+	app := filepath.Join(k.dir, "state/retes/demo/workloads/app")
+	if _, err := os.Lstat(filepath.Join(app, "second")); err == nil {
+		k.t.Error("two instances of a workload ran at once")
+	}
+	numbers, err := os.ReadFile(filepath.Join(app, "numbers"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for n, line := range strings.Split(strings.TrimSpace(string(numbers)), "\n") {
+		if line != strconv.Itoa(n) {
+			k.t.Fatalf("line %d of the writer is %q", n, line)
+		}
+	}
+}
+
+// noStrayFile lists what is below state and runtime directory.
+func (k *killed) noStrayFile() {
+	k.t.Helper()
+	known := []string{
+		"run", "state", "state/retes", "state/retes/demo.lock", "state/retes/demo",
+		"state/retes/demo/identity/*", "state/retes/demo/identity/certs/*",
+		"state/retes/demo/agent/state.json", "state/retes/demo/artifacts/*",
+		"state/retes/demo/artifacts/mgmt/current", "state/retes/demo/artifacts/mgmt/sets",
+		"state/retes/demo/artifacts/mgmt/sets/v*[0-9]", "state/retes/demo/artifacts/mgmt/sets/v*[0-9]/*.json",
+		"state/retes/demo/*", "state/retes/demo/workloads/*", "state/retes/demo/workloads/app/numbers",
+	}
+	for _, root := range []string{"run", "state"} {
+		err := filepath.WalkDir(filepath.Join(k.dir, root), func(path string, _ fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			name := strings.TrimPrefix(path, k.dir+"/")
+			if err == nil && !slices.ContainsFunc(known, func(p string) bool { ok, _ := filepath.Match(p, name); return ok }) {
+				k.t.Errorf("a stray file: %s", name)
+			}
+			return err
+		})
+		if err != nil {
+			k.t.Error(err)
+		}
+	}
+	if sets, _ := filepath.Glob(k.dir + "/state/retes/demo/artifacts/mgmt/sets/*"); len(sets) > 3 {
+		k.t.Errorf("sets that nobody uses: %v", sets)
+	}
+}
