@@ -27,6 +27,9 @@ func (s *Scope) Clean(inUse ...uint64) error {
 	if err := s.cleanMgmt(keep); err != nil {
 		return err
 	}
+	if err := s.fsys.RemoveAll(stateFile + durable.TmpSuffix); err != nil {
+		return fmt.Errorf("remove what is left of %s: %w", stateFile, err)
+	}
 	if s.lost {
 		return nil
 	}

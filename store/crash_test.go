@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,334 +19,287 @@ import (
 	"github.com/florete/flor/store/durable"
 )
 
-// op is one recorded change of a disk.
-type op struct {
-	kind string // mkdir, create, write, sync, rename, remove, syncdir
-	name string
-	to   string // of a rename
-	data []byte
-	perm fs.FileMode
-	file int // which create a write or sync belongs to
+// scenario is a change of a scope that a crash may cut short, on the directory
+// of the scope roots.
+type scenario struct {
+	name    string
+	before  image
+	ops     []op
+	sets    map[uint64]durable.Tree           // what a set that stands must be
+	allowed func(done map[string]bool) []seen // what a start may find when these calls have returned
+
+	verdicts map[uint64]verdict // of disks that were looked at already, by their sum
 }
 
-func (o op) String() string {
-	if o.to != "" {
-		return o.kind + " " + o.name + " " + o.to
+// seen is what a start finds of a scope; zero where there is none.
+type seen struct {
+	Active, Mark, Pending uint64
+	Trust, Retired        string // keys
+	Identity              string // every file of identity/
+	Workloads             string
+	Sets                  string // versions of the records that are held
+	Recovered             bool
+	Aside                 string // what a replaced scope's root holds
+}
+
+// start opens the scope as the agent does at its start, and looks around.
+func start(disk durable.FS) (seen, error) {
+	found := seen{Aside: asideOn(disk)}
+	if err := settleScope(disk, testScope); err != nil {
+		return found, err
 	}
-	return o.kind + " " + o.name
-}
-
-// recorder records every change that goes through the seam (SET-7).
-type recorder struct {
-	durable.FS
-	ops []op
-}
-
-func (r *recorder) add(o op, err error) error {
-	if err == nil {
-		r.ops = append(r.ops, o)
+	if _, err := disk.Lstat(testScope); errors.Is(err, fs.ErrNotExist) {
+		return found, nil
 	}
-	return err
-}
-
-func (r *recorder) Mkdir(name string, perm fs.FileMode) error {
-	return r.add(op{kind: "mkdir", name: name, perm: perm}, r.FS.Mkdir(name, perm))
-}
-
-func (r *recorder) Rename(oldName, newName string) error {
-	return r.add(op{kind: "rename", name: oldName, to: newName}, r.FS.Rename(oldName, newName))
-}
-
-func (r *recorder) RemoveAll(name string) error {
-	_, missing := r.FS.Lstat(name)
-	err := r.FS.RemoveAll(name)
-	if missing != nil {
-		return err // it changes nothing
+	s := scopeOn(disk)
+	if err := s.settle(); err != nil {
+		return found, err
 	}
-	return r.add(op{kind: "remove", name: name}, err)
-}
-
-func (r *recorder) SyncDir(name string) error {
-	return r.add(op{kind: "syncdir", name: name}, r.FS.SyncDir(name))
-}
-
-func (r *recorder) Create(name string, perm fs.FileMode) (durable.File, error) {
-	f, err := r.FS.Create(name, perm)
-	file := len(r.ops)
-	return recordedFile{f, r, name, file}, r.add(op{kind: "create", name: name, perm: perm, file: file}, err)
-}
-
-type recordedFile struct {
-	durable.File
-	disk *recorder
-	name string
-	file int
-}
-
-func (f recordedFile) Write(p []byte) (int, error) {
-	n, err := f.File.Write(p)
-	return n, f.disk.add(op{kind: "write", name: f.name, data: slices.Clone(p), file: f.file}, err)
-}
-
-func (f recordedFile) Sync() error {
-	return f.disk.add(op{kind: "sync", name: f.name, file: f.file}, f.File.Sync())
-}
-
-// recordAdmission records stage → admit → mark of version 3 on a scope with v1
-// and v2.
-func recordAdmission(t *testing.T, network rete) (stateDir string, ops []op, flipped, marked int) {
-	t.Helper()
-	stateDir, _ = network.twoSets(t)
-	before := copyTree(t, stateDir)
-	s := open(t, stateDir)
-	load(t, s)
-	disk := &recorder{FS: s.fsys}
-	s.fsys = disk
-	staged, err := s.Stage(network.set(t, 3))
+	loaded, err := s.Load()
 	if err != nil {
-		t.Fatal(err)
+		return found, err
 	}
-	if _, err := s.Admit(staged); err != nil {
-		t.Fatal(err)
-	}
-	flipped = len(disk.ops)
-	if _, err := s.ConfirmMark(3); err != nil {
-		t.Fatal(err)
-	}
-	return before, disk.ops, flipped, len(disk.ops)
+	return found, found.fill(s, loaded)
 }
 
-// TestOrderOfAdmission shows the operations of SET-2, SET-3 and SET-6 in their
-// order: every file synced before its rename, the record before the flip.
-func TestOrderOfAdmission(t *testing.T) {
-	t.Parallel()
-	_, ops, _, _ := recordAdmission(t, newRete())
-	var got []string
-	for _, o := range ops {
-		got = append(got, o.String())
-	}
-	var want []string
-	partial := setDir(3) + durable.PartialSuffix
-	want = append(want, "mkdir "+partial)
-	for _, name := range []string{"agent", "edge", "web"} {
-		file := path.Join(partial, artifactFile(name))
-		want = append(want, "create "+file, "write "+file, "sync "+file)
-	}
-	want = append(want, "syncdir "+partial, "rename "+partial+" "+setDir(3), "syncdir "+setsDir)
-	for _, name := range []string{stateFile, currentFile, stateFile} {
-		tmp := name + durable.TmpSuffix
-		want = append(want, "create "+tmp, "write "+tmp, "sync "+tmp, "rename "+tmp+" "+name, "syncdir "+path.Dir(name))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+func scopeOn(disk durable.FS) *Scope {
+	return &Scope{name: testScope, dir: "/" + testScope, fsys: subdir{disk, testScope}}
 }
 
-// lostData is what becomes of data that was written and not synced.
-type lostData string
+func (found *seen) fill(s *Scope, loaded *Loaded) error {
+	if loaded.TrustLost || len(loaded.Active.Unverified) > 0 || loaded.Problem != nil && !loaded.Recovered {
+		return fmt.Errorf("trust lost %v, unverified %v: %w", loaded.TrustLost, loaded.Active.Unverified, loaded.Problem)
+	}
+	held, err := s.Held(loaded.State)
+	if err != nil {
+		return err
+	}
+	st := loaded.State
+	found.Active, found.Mark, found.Pending, found.Recovered = loaded.Active.Version, st.Mark, st.Pending, loaded.Recovered
+	found.Trust, found.Retired = strings.Join(held.Signers.Keys(), " "), strings.Join(st.Retired, " ")
+	for _, r := range st.Sets {
+		found.Sets += setName(r.Version) + " "
+	}
+	found.Identity, found.Workloads = contentOn(s.fsys, identityDir), contentOn(s.fsys, workloadsDir)
+	return nil
+}
 
-const (
-	dropped lostData = "lost"
-	kept    lostData = "kept"
-	zeroed  lostData = "zero-filled"
-)
+// contentOn is every file below a directory, with a digest of its content.
+func contentOn(disk durable.FS, dir string) string {
+	entries, err := readTree(disk, dir, "")
+	if err != nil {
+		return err.Error()
+	}
+	var all strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&all, "%s %x\n", e.Name, sha256.Sum256(e.Data))
+	}
+	return all.String()
+}
 
-// TestCrashAtEveryOperation pulls the plug after every prefix of the recorded
-// operations, with un-synced data lost, kept or zero-filled, and every subset of
-// un-synced names kept. Each time a start finds the old set or the new one,
-// whole, and the mark never falls (SET-3, SET-5, SET-7).
-func TestCrashAtEveryOperation(t *testing.T) {
-	t.Parallel()
-	before, ops, flipped, marked := recordAdmission(t, newRete())
-	points := 0
-	for n := 0; n <= len(ops); n++ {
-		loose := looseNames(ops[:n])
-		for _, lost := range lostNames(loose) {
-			for _, data := range []lostData{dropped, kept, zeroed} {
-				points++
-				stateDir := copyTree(t, before)
-				root := filepath.Join(stateDir, "retes", testScope)
-				replay(t, root, ops[:n], lost, data)
-				where := fmt.Sprintf("after %d operations, data %s, names lost %v", n, data, lost)
-				checkAfterCrash(t, stateDir, where, n >= flipped, n >= marked)
+func asideOn(disk durable.FS) string {
+	entries, err := disk.ReadDir(".")
+	if err != nil {
+		return err.Error()
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), replacedPrefix) {
+			return contentOn(disk, e.Name())
+		}
+	}
+	return ""
+}
+
+// checkSets finds a set that stands under its final name and is not whole
+// (SET-3, SET-4).
+func (sc scenario) checkSets(disk image) error {
+	dir := path.Join(testScope, setsDir)
+	entries, err := disk.ReadDir(dir)
+	if err != nil {
+		return nil // there is none
+	}
+	for _, e := range entries {
+		version, err := parseSetName(e.Name())
+		if err != nil {
+			continue
+		}
+		for _, want := range sc.sets[version].Entries {
+			got := disk[path.Join(dir, e.Name(), want.Name)]
+			if got == nil || !bytes.Equal(got.data, want.Data) {
+				return fmt.Errorf("%s stands and its %s is not whole", e.Name(), want.Name)
 			}
 		}
-	}
-	t.Logf("%d points tried over %d operations", points, len(ops))
-}
-
-// looseNames lists the operations on names whose directory was not synced since.
-func looseNames(ops []op) []int {
-	var loose []int
-	for i, o := range ops {
-		name := o.name
-		if o.kind == "rename" {
-			name = o.to
-		} else if o.kind != "mkdir" && o.kind != "create" && o.kind != "remove" {
-			continue
-		}
-		synced := func(later op) bool { return later.kind == "syncdir" && later.name == path.Dir(name) }
-		if !slices.ContainsFunc(ops[i:], synced) {
-			loose = append(loose, i)
-		}
-	}
-	return loose
-}
-
-// lostNames gives the subsets of loose that may not survive: all of them where
-// they are few, else all, none, and every single one.
-func lostNames(loose []int) []map[int]bool {
-	var subsets []map[int]bool
-	add := func(isLost func(bit int) bool) {
-		lost := map[int]bool{}
-		for bit, i := range loose {
-			lost[i] = isLost(bit)
-		}
-		subsets = append(subsets, lost)
-	}
-	if len(loose) <= 4 {
-		for subset := range 1 << len(loose) {
-			add(func(bit int) bool { return subset&(1<<bit) != 0 })
-		}
-		return subsets
-	}
-	add(func(int) bool { return true })
-	add(func(int) bool { return false })
-	for one := range loose {
-		add(func(bit int) bool { return bit == one })
-	}
-	return subsets
-}
-
-// replay does to the directory root what survived. A name that depends on a
-// lost one is lost with it.
-func replay(t *testing.T, root string, ops []op, lost map[int]bool, data lostData) {
-	t.Helper()
-	for i, o := range ops {
-		if lost[i] {
-			continue
-		}
-		name := filepath.Join(root, o.name)
-		var err error
-		switch o.kind {
-		case "mkdir":
-			err = os.Mkdir(name, o.perm)
-		case "create":
-			err = os.WriteFile(name, survivingData(ops, o.file, data), o.perm)
-		case "rename":
-			err = os.Rename(name, filepath.Join(root, o.to))
-		case "remove":
-			err = os.RemoveAll(name)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("replay %s: %v", o, err)
-		}
-	}
-}
-
-// survivingData is what a file holds after the crash.
-func survivingData(ops []op, file int, data lostData) []byte {
-	var written []byte
-	synced := false
-	for _, o := range ops {
-		if o.file != file || o.kind != "write" && o.kind != "sync" {
-			continue
-		}
-		written = append(written, o.data...)
-		synced = o.kind == "sync"
-	}
-	switch {
-	case synced || data == kept:
-		return written
-	case data == zeroed:
-		return make([]byte, len(written))
 	}
 	return nil
 }
 
-func checkAfterCrash(t *testing.T, stateDir, where string, flipped, marked bool) {
-	t.Helper()
-	s, err := Open(stateDir, testScope)
-	if err != nil {
-		t.Fatalf("%s: %v", where, err)
+// strays finds what a start has to clean away and has not (SET-4).
+func strays(disk image) error {
+	for name := range disk {
+		first, _, _ := strings.Cut(name, "/")
+		base := path.Base(name)
+		switch {
+		case strings.HasPrefix(first, replacedPrefix):
+		case path.Dir(name) == "." && base == testScope+durable.PartialSuffix:
+			// Half a first enrolment is no scope; the next one clears it away.
+		case first != testScope && strings.HasPrefix(first, testScope+durable.PartialSuffix):
+		case strings.HasPrefix(first, nextPrefix) && strings.HasSuffix(first, durable.PartialSuffix):
+			// Half a replacement: the next one clears it away.
+		case strings.HasSuffix(base, durable.TmpSuffix), strings.HasSuffix(base, durable.PartialSuffix),
+			strings.HasSuffix(base, ".old"), strings.HasPrefix(first, nextPrefix), name == path.Join(testScope, journalDir):
+			return fmt.Errorf("%s is left", name)
+		}
 	}
-	defer s.Close()
-	loaded, err := s.Load()
-	if err != nil {
-		t.Errorf("%s: %v", where, err)
-		return
-	}
-	active, mark := loaded.Active.Version, loaded.State.Mark
-	switch {
-	case active != 2 && active != 3, flipped && active != 3:
-		t.Errorf("%s: version %d is active", where, active)
-	case mark < 2, mark > active, marked && mark != 3:
-		t.Errorf("%s: the mark is %d under version %d", where, mark, active)
-	case loaded.Recovered || loaded.TrustLost || len(loaded.Active.Unverified) > 0:
-		t.Errorf("%s: recovered %v, trust lost %v, unverified %v: %v", where, loaded.Recovered, loaded.TrustLost, loaded.Active.Unverified, loaded.Problem)
-	case active == 3 && !marked && mark == 2 && loaded.State.Pending != 3:
-		t.Errorf("%s: version 3 is active, neither pending nor marked", where)
-	}
-	if _, err := s.Held(loaded.State); err != nil {
-		t.Errorf("%s: held trust: %v", where, err)
-	}
-	for _, name := range names(t, s.Root(), setsPath) {
-		if strings.HasSuffix(name, durable.PartialSuffix) {
-			t.Errorf("%s: %s is left", where, name)
+	return nil
+}
+
+// verdict is what a start made of a crashed disk.
+type verdict struct {
+	found seen
+	err   error
+}
+
+// points tries every crash of the scenario from an operation on and yields what is wrong after it:
+// nil where it held. With again it tries every crash of the start that follows
+// on each, too.
+func (sc scenario) points(from int, again bool) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, c := range crashes(sc.ops, from) {
+			done := returned(sc.ops[:c.after])
+			disk := sc.before.after(sc.ops, c)
+			sum := disk.sum()
+			_, known := sc.verdicts[sum]
+			if !yield(sc.describe(c), sc.judge(disk, sum, done)) {
+				return
+			}
+			if again && !known && !sc.crashAgain(disk, c, done, yield) {
+				return
+			}
 		}
 	}
 }
 
-// copyTree copies a directory into a new one.
-func copyTree(t *testing.T, dir string) string {
-	t.Helper()
-	to := filepath.Join(t.TempDir(), "state")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+// crashAgain tries every crash of the start that finds this disk.
+func (sc scenario) crashAgain(disk image, c crash, done map[string]bool, yield func(string, error) bool) bool {
+	again := &recorder{FS: disk.clone()}
+	if _, err := start(again); err != nil {
+		return true // judged already
 	}
-	return to
+	for _, second := range crashes(again.ops, 0) {
+		crashed := disk.after(again.ops, second)
+		where := fmt.Sprintf("%s, and in the start after that %s", sc.describe(c), tell(again.ops, second))
+		if !yield(where, sc.judge(crashed, crashed.sum(), done)) {
+			return false
+		}
+	}
+	return true
 }
 
-// TestCrashInAnEnrolment pulls the plug after every prefix of the operations
-// that make a scope: there is none, or a whole one (BND-2).
-func TestCrashInAnEnrolment(t *testing.T) {
+func returned(ops []op) map[string]bool {
+	done := map[string]bool{}
+	for _, o := range ops {
+		if o.kind == "return" {
+			done[o.name] = true
+		}
+	}
+	return done
+}
+
+func (sc scenario) judge(disk image, sum uint64, done map[string]bool) error {
+	v, known := sc.verdicts[sum]
+	if !known {
+		v.err = sc.checkSets(disk)
+		if v.err == nil {
+			disk = disk.clone()
+			v.found, v.err = start(disk)
+			v.err = errors.Join(v.err, strays(disk))
+		}
+		sc.verdicts[sum] = v
+	}
+	if v.err != nil {
+		return v.err
+	}
+	allowed := sc.allowed(done)
+	if !slices.Contains(allowed, v.found) {
+		return fmt.Errorf("a start finds something else than it may (-may +finds):\n%s", cmp.Diff(allowed, []seen{v.found}))
+	}
+	return nil
+}
+
+func (sc scenario) describe(c crash) string { return sc.name + " " + tell(sc.ops, c) }
+
+func tell(ops []op, c crash) string {
+	last := "nothing"
+	if c.after > 0 {
+		last = ops[c.after-1].String()
+	}
+	var lost []string
+	for i := range c.lost {
+		lost = append(lost, ops[i].String())
+	}
+	slices.Sort(lost)
+	return fmt.Sprintf("cut after %d (%s), un-synced data %s, lost: %s", c.after, last, c.data, strings.Join(lost, ", "))
+}
+
+// TestCrash pulls the plug at every point of every scenario (SET-7). Each time
+// a start finds the old state or the new one, whole, and the mark never falls.
+// Then it does so to code with a mistake, and asks that some point shows it.
+func TestCrash(t *testing.T) {
 	t.Parallel()
-	e, err := newRete().enrolment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	disk := &recorder{FS: durable.OS(root)}
-	if err := create(disk, "", testScope, e); err != nil {
-		t.Fatal(err)
-	}
-	points, whole := 0, 0
-	for n := 0; n <= len(disk.ops); n++ {
-		for _, lost := range lostNames(looseNames(disk.ops[:n])) {
-			points++
-			stateDir := t.TempDir()
-			mkdir(t, stateDir, "retes")
-			replay(t, filepath.Join(stateDir, "retes"), disk.ops[:n], lost, dropped)
-			s, err := Open(stateDir, testScope)
-			if err != nil {
-				wantReason(t, err, NotEnrolled)
-				continue
-			}
-			whole++
-			if loaded := load(t, s); loaded.Problem != nil || loaded.State.Mark != 1 {
-				t.Errorf("after %d operations, names lost %v: mark %d, %v", n, lost, loaded.State.Mark, loaded.Problem)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
+	scenarios := newScenarios(t)
+	everyPointHolds(t, scenarios)
+	t.Run("finds a missing sync", func(t *testing.T) { findsMissingSyncs(t, scenarios) })
+	t.Run("finds a wrong order", func(t *testing.T) { findsWrongOrders(t, scenarios) })
+}
+
+func everyPointHolds(t *testing.T, scenarios []scenario) {
+	tried, held := 0, 0
+	for _, sc := range scenarios {
+		before, reported := tried, 0
+		for where, fault := range sc.points(0, true) {
+			tried++
+			if fault == nil {
+				held++
+			} else if reported++; reported <= 3 {
+				t.Errorf("%s: %v", where, fault)
 			}
 		}
+		t.Logf("%-28s %3d operations, %6d points", sc.name, len(sc.ops), tried-before)
 	}
-	t.Logf("%d points tried over %d operations, %d of them with a scope", points, len(disk.ops), whole)
-	if whole == 0 {
-		t.Error("no point had a scope")
+	t.Logf("crash points: %d tried, %d held", tried, held)
+	if tried < 1000 {
+		t.Errorf("only %d points", tried)
+	}
+}
+
+// TestCrashOnARealDisk opens some of the crashed disks with the real [Open].
+func TestCrashOnARealDisk(t *testing.T) {
+	t.Parallel()
+	for _, sc := range newScenarios(t) {
+		all := crashes(sc.ops, 0)
+		for i := 0; i < len(all); i += max(1, len(all)/7) {
+			stateDir := t.TempDir()
+			retes := filepath.Join(stateDir, "retes")
+			if err := os.Mkdir(retes, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			disk := sc.before.after(sc.ops, all[i])
+			disk.write(t, retes)
+			want, err := start(disk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := seen{}
+			s, err := Open(stateDir, testScope)
+			if err == nil {
+				err = errors.Join(got.fill(s, load(t, s)), s.Close())
+			} else if r, ok := errors.AsType[*Refusal](err); ok && r.Reason == NotEnrolled {
+				err = nil
+			}
+			want.Aside = ""
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s: %v (-image +disk):\n%s", sc.describe(all[i]), err, diff)
+			}
+		}
 	}
 }

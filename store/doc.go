@@ -18,7 +18,10 @@
 //	agent/state.json            node, mark, admitted sets, retired keys
 //	workloads/<name>/           a workload's own
 //
-// Beside it lies <scope>.lock. Names of scopes follow ENV-4 and do not end in
+// A re-enrolment lies in enrolment/, laid out like a scope root, while it is put
+// into place. Beside the root lie <scope>.lock, .next-<scope> (a whole root that
+// is about to replace the scope) and .replaced-<scope>-<UTC> (one that was
+// replaced by force, and is nobody's to remove but a person's). Names of scopes follow ENV-4 and do not end in
 // .lock, .partial or .tmp, which the store keeps for itself.
 //
 // # A start
@@ -42,6 +45,18 @@
 // trust is the block recorded with the active set, so a crash between record and
 // flip changes nothing: at the next start the set that never became active is
 // forgotten, with the retirements it would have brought.
+//
+// # An enrolment
+//
+// [Create] makes a scope (BND-2). [Scope.Replace] enrols one again: by what
+// [Scope.Holding] tells the caller has judged the bundle, and the whole of it is
+// written down before any of it counts, so that a crash leaves the old identity
+// with the old set or the new with the new (BND-3, SET-8). [CreateInstead] moves
+// a scope aside and makes another. [Open] finishes or undoes what a crash cut
+// short, and so does [LockForEnrolment]; where retes/ belongs to root, only root
+// can finish a CreateInstead, by enrolling again.
+//
+// Every point of all this is tried by TestCrash (SET-7).
 //
 // # Promises and limits
 //

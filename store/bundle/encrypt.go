@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -63,8 +64,12 @@ func Unwrap(r io.Reader, ask func() ([]byte, error)) (io.Reader, error) {
 // parseEncrypted reads the JWE and caps the work that it asks for, before any
 // of it is done.
 func parseEncrypted(data []byte) (*jose.JSONWebEncryption, error) {
-	wrapped, err := jose.ParseEncrypted(string(data),
-		[]jose.KeyAlgorithm{jose.PBES2_HS512_A256KW}, []jose.ContentEncryption{jose.A256GCM})
+	text := string(bytes.TrimSpace(data))
+	parse := jose.ParseEncryptedCompact
+	if strings.HasPrefix(text, "{") {
+		parse = jose.ParseEncryptedJSON
+	}
+	wrapped, err := parse(text, []jose.KeyAlgorithm{jose.PBES2_HS512_A256KW}, []jose.ContentEncryption{jose.A256GCM})
 	if err != nil {
 		return nil, refuse(BadArchive, "the file looks like an encrypted bundle and is none: %w", err)
 	}
