@@ -164,6 +164,14 @@ func removeCgroup(dir string) {
 // delegatedCgroup is the directory of this process's own cgroup v2, if that can
 // be used.
 func delegatedCgroup() (string, error) {
+	dir, err := ownCgroup()
+	if err != nil {
+		return "", err
+	}
+	return dir, usableCgroup(dir)
+}
+
+func ownCgroup() (string, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return "", err
@@ -172,18 +180,16 @@ func delegatedCgroup() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := findCgroup(string(own), string(mounts))
-	if err != nil {
-		return "", err
-	}
-	return dir, usableCgroup(dir)
+	return findCgroup(string(own), string(mounts))
 }
 
 // usableCgroup refuses the root, which is everybody's and has no cgroup.kill,
-// and a group that belongs to somebody else.
+// and a group that is not delegated. Whoever delegates one gives away its
+// directory and cgroup.procs; its cgroup.kill stays with the giver, those of
+// the groups that are made in it do not.
 func usableCgroup(dir string) error {
-	if err := unix.Access(filepath.Join(dir, "cgroup.kill"), unix.W_OK); err != nil {
-		return fmt.Errorf("%s is the root, or not delegated: cgroup.kill: %w", dir, err)
+	if err := unix.Access(filepath.Join(dir, "cgroup.kill"), unix.F_OK); err != nil {
+		return fmt.Errorf("%s is the root of all, or the kernel is older than 5.14: cgroup.kill: %w", dir, err)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "cgroup.procs")} {
 		if err := unix.Access(path, unix.W_OK); err != nil {

@@ -153,28 +153,32 @@ func seeStray(t *testing.T, o *orderly, pid int) bool {
 	return true
 }
 
-// delegated is a cgroup v2 made for the test, as a service manager would
-// delegate one.
+// delegated is a cgroup v2 made for the test below its own, as a service manager
+// would delegate one.
 func delegated(t *testing.T) string {
 	t.Helper()
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	own, err := supervise.OwnCgroupForTest()
 	if err != nil {
-		t.Skip("no /proc/self/mountinfo: ", err)
+		t.Skip("no cgroup v2 here: ", err)
 	}
-	for line := range strings.Lines(string(mounts)) {
-		fields := strings.Fields(line)
-		if !strings.Contains(line, " - cgroup2 ") {
-			continue
-		}
-		group, err := os.MkdirTemp(fields[4], "flor-test-")
-		if err != nil {
-			t.Skip("no cgroup v2 can be made here (root can, where it is mounted writable): ", err)
-		}
-		t.Cleanup(func() { _ = os.Remove(group) })
-		return group
+	group, err := os.MkdirTemp(own, "flor-test-")
+	if err != nil {
+		t.Skip("no cgroup can be made here; root can, where cgroup v2 is mounted writable: ", err)
 	}
-	t.Skip("no cgroup v2 is mounted here")
-	return ""
+	t.Cleanup(func() { awaitNoCgroup(t, group) })
+	return group
+}
+
+// awaitNoCgroup removes a group when all that was in it has ended.
+func awaitNoCgroup(t *testing.T, group string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		supervise.RemoveCgroupForTest(group)
+		if _, err := os.Stat(group); os.IsNotExist(err) {
+			return
+		}
+	}
+	t.Errorf("%s does not become empty", group)
 }
 
 func subgroup(t *testing.T, dir string, n int) string {
@@ -183,14 +187,7 @@ func subgroup(t *testing.T, dir string, n int) string {
 	if err := os.Mkdir(group, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-			if err := os.Remove(group); err == nil || os.IsNotExist(err) {
-				return
-			}
-		}
-		t.Errorf("%s does not become empty", group)
-	})
+	t.Cleanup(func() { awaitNoCgroup(t, group) })
 	return group
 }
 
