@@ -144,7 +144,7 @@ func Compile(ctx context.Context, opts CompileOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(opts); err != nil {
+	if err := p.check(repo.fsys, opts); err != nil {
 		return nil, err
 	}
 	if err := p.carryOut(ctx, repo.fsys, opts); err != nil {
@@ -154,11 +154,11 @@ func Compile(ctx context.Context, opts CompileOptions) (*Result, error) {
 }
 
 // check refuses what would strand nodes.
-func (p *plan) check(opts CompileOptions) error {
+func (p *plan) check(fsys durable.FS, opts CompileOptions) error {
 	if err := p.checkSigners(); err != nil {
 		return err
 	}
-	return p.checkRoad(opts.MoveCoordinator)
+	return p.checkRoad(fsys, opts.MoveCoordinator)
 }
 
 // checkCompile plans and tells, without taking the lock or writing a byte.
@@ -172,7 +172,7 @@ func checkCompile(ctx context.Context, source *Loaded, opts CompileOptions) (*Re
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(opts); err != nil {
+	if err := p.check(fsys, opts); err != nil {
 		return nil, err
 	}
 	return p.result(source), nil

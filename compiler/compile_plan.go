@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/florete/flor/envelope"
-	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store/durable"
 )
 
@@ -23,8 +22,6 @@ type plan struct {
 	trust  envelope.Block
 	byName map[string]*Node
 	ledger *Ledger
-	// issued tells that a node was given a certificate, and may be enrolled.
-	issued bool
 	// nodes are all nodes of the rete and of the tree, by name.
 	nodes []nodePlan
 	notes []string
@@ -56,16 +53,16 @@ func makePlan(ctx context.Context, v *View, fsys durable.FS, opts CompileOptions
 	if err != nil {
 		return nil, err
 	}
-	issued, err := readIssued(fsys)
+	tree, closeTree, err := openTree(fsys)
 	if err != nil {
 		return nil, err
 	}
+	defer closeTree()
 	p := &plan{view: v, trust: trust, ledger: ledger, byName: nodesByName(v), nodes: pair(v.Nodes, standing)}
-	p.issued = slices.ContainsFunc(issued, func(i Issued) bool { return i.Kind == string(schema.KindNode) })
 	if len(ledger.Nodes) == 0 && len(standing) > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%s is missing: versions were taken from the compiled tree", ledgerFile))
 	}
-	reader := setReader{fsys: fsys, anchor: v.anchor(), ledger: ledger, floor: opts.Floor}
+	reader := setReader{tree: tree, anchor: v.anchor(), ledger: ledger, floor: opts.Floor}
 	err = eachNode(ctx, len(p.nodes), func(i int) error { return p.decide(&p.nodes[i], reader, opts.Resign) })
 	return p, err
 }

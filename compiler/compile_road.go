@@ -2,9 +2,11 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/store/durable"
 )
 
 const (
@@ -15,10 +17,28 @@ const (
 // checkRoad refuses a plan in which the coordinator moves: nodes that have not
 // fetched before the management node applies it would look for it in vain
 // (CMP-18). Before a first node got a certificate nobody can be left behind.
-func (p *plan) checkRoad(allowed bool) error {
-	if allowed || !p.issued {
+func (p *plan) checkRoad(fsys durable.FS, allowed bool) error {
+	if allowed {
 		return nil
 	}
+	refusal := p.roadRefusal()
+	if refusal == nil {
+		return nil
+	}
+	if issued, err := anyNodeIssued(fsys); err != nil || !issued {
+		return err
+	}
+	return refusal
+}
+
+// anyNodeIssued tells whether a machine may be enrolled.
+func anyNodeIssued(fsys durable.FS) (bool, error) {
+	issued, err := readIssued(fsys)
+	return slices.ContainsFunc(issued, func(i Issued) bool { return i.Kind == string(schema.KindNode) }), err
+}
+
+// roadRefusal says what would strand nodes; nil when nothing would.
+func (p *plan) roadRefusal() error {
 	is := p.roadNow()
 	if was, moved := p.moved(is); moved {
 		return refuse(ReasonCoordinatorMoved, "the coordinator moves from %s to %s; a node that has not fetched the new set before the old coordinator goes never finds the new one. "+mayMove, was, is)

@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"crypto"
+	"errors"
 	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
@@ -16,17 +17,24 @@ import (
 
 // carryOut signs the touched nodes, stages each as soon as it is signed, and
 // commits the tree and the ledger.
-func (p *plan) carryOut(ctx context.Context, fsys durable.FS, opts CompileOptions) error {
-	c, err := p.stage(ctx, fsys, opts)
-	if err != nil {
+func (p *plan) carryOut(ctx context.Context, fsys durable.FS, opts CompileOptions) (err error) {
+	c := newCommit(fsys)
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := p.stage(ctx, c, opts); err != nil {
 		return err
 	}
-	return c.commit(p.newLedger(c.digests))
+	ledger := p.newLedger(c.digests)
+	switch {
+	case len(c.nodes) > 0:
+		return c.commit(ledger)
+	case ledger.same(p.ledger):
+		return nil
+	}
+	return writeLedger(fsys, ledger)
 }
 
 // stage makes the new sets. No key is opened when nothing is to be signed.
-func (p *plan) stage(ctx context.Context, fsys durable.FS, opts CompileOptions) (*commit, error) {
-	c := newCommit(fsys)
+func (p *plan) stage(ctx context.Context, c *commit, opts CompileOptions) error {
 	var work []nodePlan
 	for _, n := range p.nodes {
 		switch {
@@ -37,16 +45,16 @@ func (p *plan) stage(ctx context.Context, fsys durable.FS, opts CompileOptions) 
 		}
 	}
 	if len(work) == 0 {
-		return c, nil
+		return nil
 	}
 	s, err := p.newSigner(opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.open(); err != nil {
-		return nil, err
+		return err
 	}
-	return c, p.signEach(ctx, work, s, c)
+	return p.signEach(ctx, work, s, c)
 }
 
 // signEach signs and stages, more nodes at once than there are processors,

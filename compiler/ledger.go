@@ -26,7 +26,6 @@
 package compiler
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 
@@ -145,11 +144,11 @@ func (l *Ledger) retire(entries []envelope.Entry) {
 	}
 }
 
-// same tells whether both ledgers would be the same file.
+// same tells whether both ledgers say the same.
 func (l *Ledger) same(other *Ledger) bool {
-	a, errA := l.text()
-	b, errB := other.text()
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+	return maps.Equal(l.Retired, other.Retired) && maps.EqualFunc(l.Nodes, other.Nodes, func(a, b LedgerNode) bool {
+		return a.Version == b.Version && a.Floor == b.Floor && maps.Equal(a.Files, b.Files)
+	})
 }
 
 // last is the highest version that is known of node, by whoever signed it.

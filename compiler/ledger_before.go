@@ -41,14 +41,14 @@ type standingSet struct {
 
 // setReader finds out what is known of a node.
 type setReader struct {
-	fsys   durable.FS
+	tree   durable.FS
 	anchor envelope.Anchor
 	ledger *Ledger
 	floor  uint64
 }
 
 func (r setReader) read(node string) (standingSet, error) {
-	files, err := readSet(r.fsys, node)
+	files, err := readSetIn(r.tree, node)
 	if err != nil {
 		return standingSet{}, fmt.Errorf("read the compiled set of node %s: %w", node, err)
 	}

@@ -65,11 +65,28 @@ func treeNodes(fsys durable.FS) ([]string, error) {
 	return nodes, nil
 }
 
-// readSet reads the compiled set of a node; nil when there is none. Files of
-// other kinds beside it (what an editor leaves) are none of ours.
+// openTree opens the compiled tree for readSetIn. It is opened once and not for
+// each file, because the way down to it costs more than reading.
+func openTree(fsys durable.FS) (tree durable.FS, done func() error, err error) {
+	return below(fsys, treeDir)
+}
+
+// readSet reads the compiled set of one node; see readSetIn.
 func readSet(fsys durable.FS, node string) (setFiles, error) {
-	dir := setDir(node)
-	entries, err := fsys.ReadDir(dir)
+	tree, done, err := openTree(fsys)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return readSetIn(tree, node)
+}
+
+// readSetIn reads the compiled set of a node out of the open tree; nil when there
+// is none. Files of other kinds beside it (what an editor leaves) are none of
+// ours.
+func readSetIn(tree durable.FS, node string) (setFiles, error) {
+	dir := path.Join(node, planeDir)
+	entries, err := tree.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -82,9 +99,9 @@ func readSet(fsys durable.FS, node string) (setFiles, error) {
 			continue
 		}
 		if len(files) == envelope.MaxArtifacts {
-			return nil, refuse(ReasonTooLarge, "%s holds more than %d artifacts", dir, envelope.MaxArtifacts)
+			return nil, refuse(ReasonTooLarge, "%s holds more than %d artifacts", setDir(node), envelope.MaxArtifacts)
 		}
-		data, err := fsys.ReadFile(path.Join(dir, e.Name()), envelope.MaxEnvelope+1)
+		data, err := tree.ReadFile(path.Join(dir, e.Name()), envelope.MaxEnvelope+1)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,9 @@ type journalNode struct {
 // from several goroutines until commit is.
 type commit struct {
 	fsys durable.FS
+	// staging is the staging directory, once open was called, and done closes it.
+	staging durable.FS
+	done    func() error
 
 	mu    sync.Mutex
 	nodes map[string]journalNode
@@ -51,24 +55,34 @@ func newCommit(fsys durable.FS) *commit {
 	return &commit{fsys: fsys, nodes: map[string]journalNode{}, digests: map[string]map[string]string{}}
 }
 
-// open makes the staging directory, empty.
-func (c *commit) open() error {
+// open makes the staging directory, empty. Close it.
+func (c *commit) open() (err error) {
 	if err := c.fsys.RemoveAll(stagingDir); err != nil {
 		return fmt.Errorf("stage the compiled tree: %w", err)
 	}
 	if err := c.fsys.Mkdir(stagingDir, dirMode); err != nil {
 		return fmt.Errorf("stage the compiled tree: %w", err)
 	}
-	return nil
+	c.staging, c.done, err = below(c.fsys, stagingDir)
+	return err
+}
+
+func (c *commit) close() error {
+	if c.done == nil {
+		return nil
+	}
+	return c.done()
 }
 
 // put stages the new set of a node, whose files before are given by name, and
-// makes it durable.
+// makes its content durable.
 func (c *commit) put(node string, before map[string]string, files setFiles) error {
-	if err := durable.StageDir(c.fsys, path.Join(stagingDir, node), files.tree()); err != nil {
-		return fmt.Errorf("stage the set of node %s: %w", node, err)
-	}
 	entry := journalNode{Put: sortedKeys(files)}
+	for _, name := range entry.Put {
+		if err := writeStaged(c.staging, staged(node, name), files[name]); err != nil {
+			return fmt.Errorf("stage the set of node %s: %w", node, err)
+		}
+	}
 	for _, name := range sortedKeys(before) {
 		if _, stays := files[name]; !stays {
 			entry.Drop = append(entry.Drop, name)
@@ -81,6 +95,21 @@ func (c *commit) put(node string, before map[string]string, files setFiles) erro
 	return nil
 }
 
+// staged is the name under which a node's file waits: all in one directory,
+// which is synced once. No name of a node or an artifact has a tilde in it.
+func staged(node, file string) string { return node + "~" + file }
+
+func writeStaged(staging durable.FS, name string, data []byte) error {
+	f, err := staging.Create(name, fileMode)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
 // drop removes a node.
 func (c *commit) drop(node string) { c.nodes[node] = journalNode{} }
 
@@ -88,9 +117,6 @@ func (c *commit) drop(node string) { c.nodes[node] = journalNode{} }
 // crash leaves the old or the new. The caller holds the lock and has called
 // recoverTree.
 func (c *commit) commit(ledger *Ledger) error {
-	if len(c.nodes) == 0 {
-		return writeLedger(c.fsys, ledger)
-	}
 	if len(c.digests) > 0 {
 		if err := errors.Join(c.fsys.SyncDir(stagingDir), c.fsys.SyncDir(florDir)); err != nil {
 			return fmt.Errorf("stage the compiled tree: %w", err)
@@ -101,14 +127,6 @@ func (c *commit) commit(ledger *Ledger) error {
 		return err
 	}
 	return finish(c.fsys, j)
-}
-
-func (f setFiles) tree() durable.Tree {
-	tree := durable.Tree{Perm: dirMode}
-	for _, name := range sortedKeys(f) {
-		tree.Entries = append(tree.Entries, durable.Entry{Name: name, Mode: fileMode, Data: f[name]})
-	}
-	return tree
 }
 
 func writeJournal(fsys durable.FS, j journal) error {
@@ -215,12 +233,8 @@ func (n journalNode) apply(fsys durable.FS, node string) error {
 		return fsys.RemoveAll(path.Join(treeDir, node))
 	}
 	dir := setDir(node)
-	if err := errors.Join(ensureDir(fsys, path.Dir(dir)), ensureDir(fsys, dir)); err != nil {
-		return err
-	}
 	for _, name := range n.Put {
-		staged := path.Join(stagingDir, node+durable.PartialSuffix, name)
-		if err := moveStaged(fsys, staged, path.Join(dir, name)); err != nil {
+		if err := moveStaged(fsys, path.Join(stagingDir, staged(node, name)), dir, name); err != nil {
 			return err
 		}
 	}
@@ -233,14 +247,21 @@ func (n journalNode) apply(fsys durable.FS, node string) error {
 }
 
 // moveStaged moves a file over its predecessor, unless that was done before.
-func moveStaged(fsys durable.FS, staged, final string) error {
-	if _, err := fsys.Lstat(staged); err == nil {
-		return fsys.Rename(staged, final)
-	} else if !errors.Is(err, fs.ErrNotExist) {
+// Where there is no predecessor there may be no directory either.
+func moveStaged(fsys durable.FS, staged, dir, name string) error {
+	final := path.Join(dir, name)
+	err := fsys.Rename(staged, final)
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_, err := fsys.Lstat(final)
-	return err
+	if _, err := fsys.Lstat(staged); errors.Is(err, fs.ErrNotExist) {
+		_, err := fsys.Lstat(final)
+		return err
+	}
+	if err := errors.Join(ensureDir(fsys, path.Dir(dir)), ensureDir(fsys, dir)); err != nil {
+		return err
+	}
+	return fsys.Rename(staged, final)
 }
 
 func ensureDir(fsys durable.FS, dir string) error {
@@ -278,12 +299,12 @@ func readLedger(fsys durable.FS) (*Ledger, error) {
 
 // writeLedger replaces the ledger unless it would not change.
 func writeLedger(fsys durable.FS, ledger *Ledger) error {
-	if before, err := readLedger(fsys); err == nil && before.same(ledger) {
-		return nil
-	}
 	text, err := ledger.text()
 	if err != nil {
 		return err
+	}
+	if before, err := fsys.ReadFile(ledgerFile, MaxLedger); err == nil && bytes.Equal(before, text) {
+		return nil
 	}
 	if err := durable.ReplaceFile(fsys, ledgerFile, text, fileMode); err != nil {
 		return fmt.Errorf("write ledger: %w", err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/florete/flor/envelope"
+	"github.com/florete/flor/store/durable"
 )
 
 // Document is the compiled tree of a repository as one set document, which is
@@ -22,6 +23,8 @@ type Document struct {
 	Nodes map[string]PublishedNode
 
 	repo *repository
+	tree durable.FS
+	done func() error // closes tree
 	todo []member
 	// rest is what was read of the document and not yet handed out.
 	rest []byte
@@ -50,9 +53,13 @@ func OpenDocument(dir string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Document{repo: repo, Nodes: map[string]PublishedNode{}}
-	if err := d.survey(); err != nil {
+	tree, done, err := openTree(repo.fsys)
+	if err != nil {
 		return nil, errors.Join(err, repo.Close())
+	}
+	d := &Document{repo: repo, tree: tree, done: done, Nodes: map[string]PublishedNode{}}
+	if err := d.survey(); err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
@@ -95,7 +102,7 @@ func (l *Ledger) missing(nodes []string) []string {
 }
 
 func (d *Document) add(node string, recorded LedgerNode) error {
-	files, err := readSet(d.repo.fsys, node)
+	files, err := readSetIn(d.tree, node)
 	if err != nil {
 		return fmt.Errorf("read the compiled set of node %s: %w", node, err)
 	}
@@ -103,7 +110,7 @@ func (d *Document) add(node string, recorded LedgerNode) error {
 		return refuse(ReasonTreeEdited, "the compiled set of node %s is not as it was written (%s); run \"retectl compile\", which signs it anew", node, editedByHand(recorded.Files, digests))
 	}
 	for _, name := range files.order() {
-		m := member{file: path.Join(setDir(node), name), size: int64(len(withoutNewline(files[name])))}
+		m := member{file: path.Join(node, planeDir, name), size: int64(len(withoutNewline(files[name])))}
 		d.todo = append(d.todo, m)
 		d.Size += m.size + int64(len(documentComma))
 	}
@@ -137,7 +144,7 @@ func (d *Document) next() error {
 		return io.EOF
 	}
 	m := d.todo[0]
-	text, err := d.repo.fsys.ReadFile(m.file, envelope.MaxEnvelope+1)
+	text, err := d.tree.ReadFile(m.file, envelope.MaxEnvelope+1)
 	if err != nil {
 		return err
 	}
@@ -169,7 +176,7 @@ func (d *Document) Learn(conflicts []Conflict) (unbelieved []Conflict, err error
 }
 
 // Close lets others compile again.
-func (d *Document) Close() error { return d.repo.Close() }
+func (d *Document) Close() error { return errors.Join(d.done(), d.repo.Close()) }
 
 // LearnFloors is Document.Learn for the repository at dir.
 func LearnFloors(dir string, conflicts []Conflict) (unbelieved []Conflict, err error) {

@@ -69,9 +69,7 @@ func TestTheJournalStandsBetweenSyncedTrees(t *testing.T) {
 		t.Fatalf("journal renamed at %d, synced at %d, removed at %d", journal, decided, ended)
 	}
 	for _, node := range []string{"mgmt01", "tablet"} {
-		dir := path.Join(stagingDir, node+durable.PartialSuffix)
-		fsys.wantBetween(t, "sync "+dir, 0, decided)
-		fsys.wantBetween(t, "sync "+dir+"/agent.json", 0, decided)
+		fsys.wantBetween(t, "sync "+path.Join(stagingDir, staged(node, "agent.json")), 0, decided)
 		fsys.wantBetween(t, "rename "+setDir(node)+"/agent.json", decided, ended)
 		fsys.wantBetween(t, "sync "+setDir(node), decided, ended)
 	}

@@ -30,7 +30,7 @@ func openRepository(dir string) (*repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
 	}
-	r := &repository{root: root, fsys: durable.OS(root)}
+	r := &repository{root: root, fsys: newDiskFS(root)}
 	if err := r.prepare(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -121,7 +121,7 @@ func peek(dir string) (durable.FS, func() error, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open repository: %w", err)
 	}
-	fsys := durable.OS(root)
+	fsys := newDiskFS(root)
 	if _, err := fsys.Lstat(journalFile); err == nil {
 		return nil, nil, errors.Join(root.Close(), refuse(ReasonCompileRunning,
 			"a compile is at work here, or was cut short; run \"retectl compile\" to finish it"))
