@@ -94,14 +94,9 @@ var codes = map[Reason]struct{ code, meaning string }{
 	DuplicateSigner: {"FL1115", "two signers of a trust block share an ID or a key"},
 }
 
-// Code returns the reason's stable code, such as "FL1104", and "FL1000" for a
-// word that is not in the list.
-func (r Reason) Code() string {
-	if c, ok := codes[r]; ok {
-		return c.code
-	}
-	return "FL1000"
-}
+// Code returns the reason's stable code, such as "FL1104"; a word that is not in
+// the list has none.
+func (r Reason) Code() string { return codes[r].code }
 
 // Codes maps every code this package raises to its meaning in one line.
 func Codes() map[string]string {

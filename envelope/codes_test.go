@@ -38,10 +38,10 @@ func TestEachReasonHasACode(t *testing.T) {
 	}
 }
 
-func TestAReasonOutsideTheListHasNoCodeOfItsOwn(t *testing.T) {
+func TestAReasonOutsideTheListHasNoCode(t *testing.T) {
 	t.Parallel()
-	if got := envelope.Reason("bad-weather").Code(); got != "FL1000" || envelope.Codes()[got] != "" {
-		t.Errorf("code %s", got)
+	if got := envelope.Reason("bad-weather").Code(); got != "" {
+		t.Errorf("code %q", got)
 	}
 }
 

@@ -88,14 +88,9 @@ var codes = map[Reason]struct{ code, meaning string }{
 	BadHostname:      {"FL1324", "a hostname or an ID does not have the other form"},
 }
 
-// Code returns the reason's stable code, such as "FL1202", and "FL1200" for a
-// word that is not in the list.
-func (r Reason) Code() string {
-	if c, ok := codes[r]; ok {
-		return c.code
-	}
-	return "FL1200"
-}
+// Code returns the reason's stable code, such as "FL1202"; a word that is not in
+// the list has none.
+func (r Reason) Code() string { return codes[r].code }
 
 // Codes maps every code this package raises to its meaning in one line.
 func Codes() map[string]string {
