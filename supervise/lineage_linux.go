@@ -177,14 +177,23 @@ func reapAll(zombies []procStat, noted map[int]uint64) (others map[int]uint64) {
 // report tells of strays, once of each.
 func (l *lineage) report(found []procStat) {
 	for _, p := range found {
-		l.mu.Lock()
-		l.strays[p.pid] = stray{Stray{PID: p.pid, Command: p.command, Since: time.Now()}, p.start}
-		l.mu.Unlock()
+		if !l.note(p) {
+			continue
+		}
 		l.log.Warn("a process that a child left cannot be attributed and goes on: end it by hand", "pid", p.pid, "command", p.command)
-	}
-	if len(found) > 0 {
 		l.changed()
 	}
+}
+
+// note puts a stray on the list, and reports whether it is new there.
+func (l *lineage) note(p procStat) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.strays[p.pid].start == p.start {
+		return false
+	}
+	l.strays[p.pid] = stray{Stray{PID: p.pid, Command: p.command, Since: time.Now()}, p.start}
+	return true
 }
 
 // reapOrphans reaps orphans that end by themselves, until ctx is done. It waits

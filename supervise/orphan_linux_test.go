@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -290,5 +291,34 @@ func TestOrphansOfTwoSupervisorsInOneCgroup(t *testing.T) {
 	p.order(orders{Specs: []ordered{second}})
 	if got := awaitText(t, filepath.Join(dir, "second")); !strings.HasSuffix(got, filepath.Base(group)) {
 		t.Errorf("the second one's child is in %s", got)
+	}
+}
+
+// SUP-5: a group that holds processes of somebody else is left alone.
+func TestOrphansOfSomebodyElseInACgroupOfTheSameNameAreSpared(t *testing.T) {
+	t.Parallel()
+	group, dir := delegated(t), t.TempDir()
+	taken := filepath.Join(group, "w-a")
+	if err := os.Mkdir(taken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stranger := exec.Command("sleep", "1000")
+	in, err := os.Open(taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	stranger.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(in.Fd())}
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stranger.Process.Kill(); _ = stranger.Wait() })
+	spec := marked("a", dir, `setsid sleep 1000 & exit 78`)
+	t.Cleanup(func() { endCarriers(t, spec.Marker) })
+	o := startIn(t, group, orderlySetup{Subreaper: true})
+	o.order(orders{Specs: []ordered{spec}})
+	o.await("rejected", childIs("a", supervise.Rejected))
+	if !alive(stranger.Process.Pid) || len(carriers(t, spec.Marker)) > 0 {
+		t.Errorf("the stranger lives: %v, of the child there is %v", alive(stranger.Process.Pid), carriers(t, spec.Marker))
 	}
 }
