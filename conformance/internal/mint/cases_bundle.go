@@ -322,7 +322,7 @@ func (k *kitchen) manifestRows() []bundleRow {
 			r.remake()
 			r.manifest.Trust, r.by = block(k.primary, late), late
 		}},
-		{"trust-longer-than-the-set's", "the trust block lists one more than the set's root", block2, "ENV-12", func(r *recipe) { r.manifest.Trust = block(k.primary, k.second) }},
+		{"trust-longer-than-in-the-set", "the trust block lists one more than the set's root", block2, "ENV-12", func(r *recipe) { r.manifest.Trust = block(k.primary, k.second) }},
 	}
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+)
+
+// Exit codes beside those of a report (CNF-3).
+const (
+	exitUsage = 2
+	exitCould = 3
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
+}
+
+// run runs a command line and returns its exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := newApp(stdout, stderr).Run(ctx, args)
+	var ended *reported
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &ended):
+		return ended.code
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "flor-conformance: %v; see flor-conformance --help\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "flor-conformance: %v\n", err)
+	return exitCould
+}
+
+// reported says that a report was written, and what it comes to.
+type reported struct{ code int }
+
+func (r *reported) Error() string { return fmt.Sprintf("exit %d", r.code) }
+
+// usageError says that the command line was wrong.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// newApp builds the command tree. Nothing in it ends the process.
+func newApp(stdout, stderr io.Writer) *cli.Command {
+	app := &cli.Command{
+		Name: "flor-conformance", Usage: "check an implementation against the contract",
+		Writer: stdout, ErrWriter: stderr, HideVersion: true, Suggest: true,
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+		Commands:       []*cli.Command{vectorsCommand(stdout), verifierCommand(stdout)},
+		Action:         needCommand,
+	}
+	for _, cmd := range append(app.Commands, app) {
+		cmd.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} }
+	}
+	return app
+}
+
+func needCommand(_ context.Context, cmd *cli.Command) error {
+	if cmd.Args().Present() {
+		return usage("there is no suite %q", cmd.Args().First())
+	}
+	return usage("name a suite")
+}
+
+// toolVersion is what the go command recorded of this program.
+func toolVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "flor-conformance (unknown)"
+	}
+	return "flor-conformance " + info.Main.Version
+}

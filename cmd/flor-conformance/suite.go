@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/conformance"
+)
+
+func vectorsCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:  "vectors",
+		Usage: "check this module's own packages, in this process",
+		Flags: runFlags(),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return usage("vectors takes no arguments; a program is checked with: verifier -- CMD")
+			}
+			cases, err := conformance.Vectors(conformance.Own{})
+			if err != nil {
+				return err
+			}
+			return runSuite(ctx, cmd, stdout, cases, []string{"in process"})
+		},
+	}
+}
+
+func verifierCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "verifier",
+		Usage:     "check a program that is called with: verify <directory>",
+		ArgsUsage: "-- CMD [ARG…]",
+		Flags:     runFlags(),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			argv := cmd.Args().Slice()
+			if len(argv) == 0 && !cmd.Bool("list") {
+				return usage("no verifier: give its command after --")
+			}
+			cases, err := conformance.Vectors(conformance.Command(argv))
+			if err != nil {
+				return err
+			}
+			return runSuite(ctx, cmd, stdout, cases, argv)
+		},
+	}
+}
+
+// runFlags are the flags of every suite (CNF-3).
+func runFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "list", Usage: "print the cases with their requirement numbers, run nothing"},
+		&cli.StringFlag{Name: "run", Usage: "run only cases whose ID matches `REGEXP`"},
+		&cli.StringSliceFlag{Name: "features", Usage: "what the implementation claims to have, default everything: `LIST`"},
+		&cli.IntFlag{Name: "repeat", Value: 1, Usage: "run each case `N` times"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`N` decides the order of cases"},
+		&cli.StringFlag{Name: "json", Usage: "write the report as JSON to `FILE`, - is standard output"},
+		&cli.StringFlag{Name: "junit", Usage: "write the report as JUnit's XML to `FILE`"},
+	}
+}
+
+// runSuite runs or lists cases as the flags say.
+func runSuite(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []conformance.Case, argv []string) error {
+	options, err := readOptions(cmd, cases)
+	if err != nil {
+		return err
+	}
+	if cmd.Bool("list") {
+		return list(stdout, cases, options.Only)
+	}
+	report := conformance.Run(ctx, conformance.Target{Tool: toolVersion(), Command: argv}, cases, options)
+	if err := writeReport(cmd, stdout, &report); err != nil {
+		return err
+	}
+	return &reported{report.ExitCode()}
+}
+
+func readOptions(cmd *cli.Command, cases []conformance.Case) (conformance.Options, error) {
+	o := conformance.Options{Repeat: cmd.Int("repeat"), Seed: cmd.Uint64("seed")}
+	if o.Repeat < 1 {
+		return o, usage("--repeat %d: want at least 1", o.Repeat)
+	}
+	if cmd.IsSet("features") {
+		o.Features = cmd.StringSlice("features")
+		if err := conformance.CheckFeatures(o.Features, cases); err != nil {
+			return o, &usageError{fmt.Errorf("--features: %w", err)}
+		}
+	}
+	if !cmd.IsSet("run") {
+		return o, nil
+	}
+	only, err := regexp.Compile(cmd.String("run"))
+	if err != nil {
+		return o, &usageError{fmt.Errorf("--run: %w", err)}
+	}
+	o.Only = only
+	return o, nil
+}
+
+func list(stdout io.Writer, cases []conformance.Case, only *regexp.Regexp) error {
+	for _, c := range cases {
+		if only != nil && !only.MatchString(c.ID()) {
+			continue
+		}
+		if _, err := fmt.Fprintf(stdout, "%s\t%s\t%s\t%s\n", c.ID(), c.Feature, strings.Join(c.Requirements, " "), c.Title); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeReport writes the report in every form that was asked for. The table
+// goes to standard output unless JSON does.
+func writeReport(cmd *cli.Command, stdout io.Writer, report *conformance.Report) error {
+	if cmd.String("json") == "-" {
+		if err := report.WriteJSON(stdout); err != nil {
+			return err
+		}
+	} else if err := report.WriteTable(stdout); err != nil {
+		return err
+	}
+	for flag, write := range map[string]func(io.Writer) error{"json": report.WriteJSON, "junit": report.WriteJUnit} {
+		if path := cmd.String(flag); path != "" && path != "-" {
+			if err := writeFile(path, write); err != nil {
+				return fmt.Errorf("--%s: %w", flag, err)
+			}
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,108 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Verdict is how a case ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass Verdict = "pass"
+	Fail Verdict = "fail"
+	Skip Verdict = "skip" // of a feature that is not claimed
+)
+
+// Case is one check of a suite: one observation, independent of all others.
+type Case struct {
+	Suite        string   // vectors, later program, coordinator, agent, vertex
+	Name         string   // unique within the suite
+	Title        string   // what is looked at, a sentence without full stop
+	Feature      string   // what an implementation must have built
+	Requirements []string // rule numbers of SPEC.md
+	// Check returns nil when the requirement is kept, and else words that tell
+	// an implementer what to change. It ends soon after its context does.
+	Check func(context.Context) error
+}
+
+// ID is the case's name among all suites, such as vectors/trust/expired.
+func (c Case) ID() string { return c.Suite + "/" + c.Name }
+
+// Options says which cases are run, and how.
+type Options struct {
+	Only     *regexp.Regexp // of IDs; nil: all
+	Features []string       // claimed; nil: all
+	Repeat   int            // how often each case is run; 0 counts as 1
+	Seed     uint64         // of the order of cases: the same seed, the same run
+}
+
+// Run runs cases one after the other in an order that the seed decides, and
+// reports them in the order given (CNF-3). A case is run until it fails. When
+// ctx ends, the cases that are left fail.
+func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
+	report := Report{Target: target, Seed: o.Seed, Repeat: max(o.Repeat, 1), Total: len(cases)}
+	for _, c := range cases {
+		if o.Only == nil || o.Only.MatchString(c.ID()) {
+			report.Cases = append(report.Cases, newResult(c))
+		}
+	}
+	byID := make(map[string]Case, len(cases))
+	for _, c := range cases {
+		byID[c.ID()] = c
+	}
+	order := rand.New(rand.NewPCG(o.Seed, 0)).Perm(len(report.Cases))
+	for _, i := range order {
+		result := &report.Cases[i]
+		result.conclude(o.judge(ctx, byID[result.ID], report.Repeat))
+	}
+	report.settle(o.Features, cases)
+	return report
+}
+
+// judge runs one case.
+func (o Options) judge(ctx context.Context, c Case, times int) (Verdict, error) {
+	if o.Features != nil && !slices.Contains(o.Features, c.Feature) {
+		return Skip, fmt.Errorf("the feature %s is not claimed", c.Feature)
+	}
+	for n := range times {
+		err := ctx.Err()
+		if err == nil {
+			err = c.Check(ctx)
+		}
+		if err != nil && times > 1 {
+			err = fmt.Errorf("run %d of %d: %w", n+1, times, err)
+		}
+		if err != nil {
+			return Fail, err
+		}
+	}
+	return Pass, nil
+}
+
+// Features returns the features of cases, sorted.
+func Features(cases []Case) []string {
+	var all []string
+	for _, c := range cases {
+		all = append(all, c.Feature)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// CheckFeatures refuses a claim of something that no case is about: it would
+// pass by having nothing to show.
+func CheckFeatures(claimed []string, cases []Case) error {
+	known := Features(cases)
+	for _, feature := range claimed {
+		if !slices.Contains(known, feature) {
+			return fmt.Errorf("there is no feature %q; there are %s", feature, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
