@@ -97,12 +97,12 @@ func Compare(ctx context.Context, v *View, tree *CompiledTree) (*Diff, error) {
 	if err != nil {
 		return nil, err
 	}
-	was, err := tree.payloads()
+	was, err := tree.payloads(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d := diffRetes(newRete(was), newRete(now))
-	d.Workloads, err = workloadChanges(was, now)
+	d.Workloads, err = workloadChanges(ctx, was, now)
 	return d, err
 }
 
@@ -149,7 +149,7 @@ func diffRetes(was, is *rete) *Diff {
 	d.Gained, d.Lost = changes(was.access, is.access, func(a, b AccessChange) int {
 		return cmp.Or(strings.Compare(a.Principal, b.Principal), strings.Compare(a.Service, b.Service))
 	})
-	d.Moves = movesOf(was.facts.staying(d.Left), is.facts.staying(d.Joined))
+	d.Moves = movesOf(was.facts.staying(is.nodes), is.facts.staying(was.nodes))
 	d.Road = roadMove(was, is)
 	return d
 }
@@ -187,24 +187,19 @@ func roadMove(was, is *rete) *RoadMove {
 }
 
 // workloadChanges tells what each agent of a node that stays will do (AGT-4).
-func workloadChanges(was, is []NodePayloads) ([]WorkloadChange, error) {
+func workloadChanges(ctx context.Context, was, is []NodePayloads) ([]WorkloadChange, error) {
 	before := make(map[string]NodePayloads, len(was))
 	for _, p := range was {
 		before[p.Node] = p
 	}
-	list := []WorkloadChange{}
-	for _, p := range is {
-		old, stays := before[p.Node]
-		if !stays {
-			continue
+	byNode := make([][]WorkloadChange, len(is))
+	err := eachNode(ctx, len(is), func(i int) (err error) {
+		if old, stays := before[is[i].Node]; stays {
+			byNode[i], err = actions(old, is[i])
 		}
-		changed, err := actions(old, p)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, changed...)
-	}
-	return list, nil
+		return err
+	})
+	return append([]WorkloadChange{}, slices.Concat(byNode...)...), err
 }
 
 func actions(was, is NodePayloads) ([]WorkloadChange, error) {
@@ -273,17 +268,20 @@ func (p NodePayloads) payload(name string) any {
 	return nil
 }
 
-// samePayload compares as nodes do: in canonical form (ENV-8).
+// samePayload compares as nodes do, in canonical form (ENV-8), which is only
+// worked out for texts that differ.
 func samePayload(a, b any) (bool, error) {
-	var texts [2][]byte
-	for i, v := range []any{a, b} {
-		text, err := json.Marshal(v)
-		if err != nil {
-			return false, err
-		}
-		if texts[i], err = envelope.Canonical(text); err != nil {
-			return false, err
-		}
+	was, err := json.Marshal(a)
+	if err != nil {
+		return false, err
 	}
-	return bytes.Equal(texts[0], texts[1]), nil
+	is, err := json.Marshal(b)
+	if err != nil || bytes.Equal(was, is) {
+		return err == nil, err
+	}
+	if was, err = envelope.Canonical(was); err != nil {
+		return false, err
+	}
+	is, err = envelope.Canonical(is)
+	return bytes.Equal(was, is), err
 }

@@ -99,15 +99,14 @@ func (f facts) addLinks(v *schema.Vertex, host map[string]string) {
 }
 
 // staying leaves out what belongs to nodes that join or leave, and so needs no
-// word of its own.
-func (f facts) staying(nodes []string) facts {
+// word of its own: it keeps what other, the other side, has the node of.
+func (f facts) staying(other map[string]bool) facts {
 	kept := make(facts, len(f))
 	for k, value := range f {
 		own := k.subject == vertexSubject || k.subject == "node "+k.node
-		if own && slices.Contains(nodes, k.node) {
-			continue
+		if !own || other[k.node] {
+			kept[k] = value
 		}
-		kept[k] = value
 	}
 	return kept
 }

@@ -13,7 +13,7 @@ import (
 // compare compares the compiled tree of the repository with its source.
 func (w *world) compare() *Diff {
 	w.t.Helper()
-	tree, err := ReadTree(w.dir)
+	tree, err := ReadTree(w.t.Context(), w.dir)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func FuzzReadTreeArchive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := tree.payloads(); err != nil && !IsRefused(err, ReasonTreeUnsuitable) {
+		if _, err := tree.payloads(t.Context()); err != nil && !IsRefused(err, ReasonTreeUnsuitable) {
 			t.Errorf("unlocated error %v", err)
 		}
 	})

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"archive/tar"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ func (t *CompiledTree) Nodes() int { return len(t.sets) }
 // ReadTree reads the compiled tree of the repository at dir, without taking its
 // lock. One without any set is read as empty; one that a compile is writing, or
 // left unfinished, is refused.
-func ReadTree(dir string) (*CompiledTree, error) {
+func ReadTree(ctx context.Context, dir string) (*CompiledTree, error) {
 	fsys, closeRoot, err := peek(dir)
 	if err != nil {
 		return nil, err
@@ -33,17 +34,20 @@ func ReadTree(dir string) (*CompiledTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree := &CompiledTree{sets: make(map[string]setFiles, len(nodes))}
-	for _, node := range nodes {
-		files, err := readSet(fsys, node)
-		if err != nil {
-			return nil, fmt.Errorf("read the compiled set of node %s: %w", node, err)
+	sets := make([]setFiles, len(nodes))
+	err = eachNode(ctx, len(nodes), func(i int) (err error) {
+		if sets[i], err = readSet(fsys, nodes[i]); err != nil {
+			return fmt.Errorf("read the compiled set of node %s: %w", nodes[i], err)
 		}
-		if len(files) > 0 {
-			tree.sets[node] = files
+		return nil
+	})
+	tree := &CompiledTree{sets: make(map[string]setFiles, len(nodes))}
+	for i, node := range nodes {
+		if len(sets[i]) > 0 {
+			tree.sets[node] = sets[i]
 		}
 	}
-	return tree, nil
+	return tree, err
 }
 
 // TreePath is where the compiled tree lies below the root of a repository.
@@ -101,16 +105,16 @@ func (t *CompiledTree) add(node, file string, content io.Reader) error {
 }
 
 // payloads are those of every node, ordered by node.
-func (t *CompiledTree) payloads() ([]NodePayloads, error) {
-	list := make([]NodePayloads, 0, len(t.sets))
-	for _, node := range sortedKeys(t.sets) {
-		p, err := t.sets[node].payloads(node)
-		if err != nil {
-			return nil, refuse(ReasonTreeUnsuitable, "%s cannot be compared: %w; compile writes it anew", setDir(node), err)
+func (t *CompiledTree) payloads(ctx context.Context) ([]NodePayloads, error) {
+	nodes := sortedKeys(t.sets)
+	list := make([]NodePayloads, len(nodes))
+	err := eachNode(ctx, len(nodes), func(i int) (err error) {
+		if list[i], err = t.sets[nodes[i]].payloads(nodes[i]); err != nil {
+			return refuse(ReasonTreeUnsuitable, "%s cannot be compared: %w; compile writes it anew", setDir(nodes[i]), err)
 		}
-		list = append(list, p)
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }
 
 // payloads reads a set with the schemas of its consumers.

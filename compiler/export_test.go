@@ -13,7 +13,7 @@ func (w *world) export(node string) (*Exported, error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	tree, err := ReadTree(w.dir)
+	tree, err := ReadTree(w.t.Context(), w.dir)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (c *console) diff(ctx context.Context, cmd *cli.Command) error {
 
 func treeBefore(ctx context.Context, dir, revision string) (*compiler.CompiledTree, error) {
 	if revision == "" {
-		return compiler.ReadTree(dir)
+		return compiler.ReadTree(ctx, dir)
 	}
 	return treeAt(ctx, dir, revision)
 }

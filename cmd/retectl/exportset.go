@@ -30,7 +30,7 @@ func (c *console) exportSet(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	exported, err := readExported(from, cmd.String("node"))
+	exported, err := readExported(ctx, from, cmd.String("node"))
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func (c *console) exportSet(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-func readExported(from compiler.SourceOptions, node string) (*compiler.Exported, error) {
+func readExported(ctx context.Context, from compiler.SourceOptions, node string) (*compiler.Exported, error) {
 	loaded, err := compiler.Load(from)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := compiler.ReadTree(from.Dir)
+	tree, err := compiler.ReadTree(ctx, from.Dir)
 	if err != nil {
 		return nil, err
 	}
