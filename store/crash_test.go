@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -272,34 +271,38 @@ func everyPointHolds(t *testing.T, scenarios []scenario) {
 	}
 }
 
-// TestCrashOnARealDisk opens some of the crashed disks with the real [Open].
+// TestCrashOnARealDisk cuts each scenario after each of its renames, and opens
+// what is left with the real [Open].
 func TestCrashOnARealDisk(t *testing.T) {
 	t.Parallel()
 	for _, sc := range newScenarios(t) {
-		all := crashes(sc.ops, 0)
-		for i := 0; i < len(all); i += max(1, len(all)/7) {
-			stateDir := t.TempDir()
-			retes := filepath.Join(stateDir, "retes")
-			if err := os.Mkdir(retes, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			disk := sc.before.after(sc.ops, all[i])
-			disk.write(t, retes)
-			want, err := start(disk)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := seen{}
-			s, err := Open(stateDir, testScope)
-			if err == nil {
-				err = errors.Join(got.fill(s, load(t, s)), s.Close())
-			} else if r, ok := errors.AsType[*Refusal](err); ok && r.Reason == NotEnrolled {
-				err = nil
-			}
-			want.Aside = ""
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%s: %v (-image +disk):\n%s", sc.describe(all[i]), err, diff)
+		for i, o := range sc.ops {
+			if o.kind == "rename" {
+				sc.openForReal(t, crash{after: i + 1, data: kept})
 			}
 		}
+	}
+}
+
+func (sc scenario) openForReal(t *testing.T, c crash) {
+	t.Helper()
+	stateDir := t.TempDir()
+	mkdir(t, stateDir, "retes")
+	disk := sc.before.after(sc.ops, c)
+	disk.write(t, filepath.Join(stateDir, "retes"))
+	want, err := start(disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Aside = ""
+	got := seen{}
+	s, err := Open(stateDir, testScope)
+	if err == nil {
+		err = errors.Join(got.fill(s, load(t, s)), s.Close())
+	} else if r, ok := errors.AsType[*Refusal](err); ok && r.Reason == NotEnrolled {
+		err = nil
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%s: %v (-image +disk):\n%s", sc.describe(c), err, diff)
 	}
 }

@@ -53,7 +53,7 @@ func Open(stateDir, scope string) (*Scope, error) {
 	}
 	s := &Scope{name: scope, dir: filepath.Join(retes, scope), root: root, fsys: durable.OS(root).OwnedBy(owner)}
 	if err := s.settle(); err != nil {
-		return nil, errors.Join(fmt.Errorf("settle scope %s: %w", scope, err), root.Close())
+		return nil, errors.Join(err, root.Close())
 	}
 	return s, nil
 }
@@ -63,7 +63,10 @@ func (s *Scope) settle() error {
 	if err := s.finishEnrolment(); err != nil {
 		return err
 	}
-	return durable.SettleDir(s.fsys, identityDir)
+	if err := durable.SettleDir(s.fsys, identityDir); err != nil {
+		return fmt.Errorf("settle the identity of scope %s: %w", s.name, err)
+	}
+	return nil
 }
 
 // openScopeRoot opens the directory itself, never what a link leads to.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,18 +18,30 @@ func passphrase(text string) func() ([]byte, error) {
 	return func() ([]byte, error) { return []byte(text), nil }
 }
 
+// sealed is a bundle and the same one encrypted under "secret". Deriving its key
+// costs what a thief is meant to pay, so that the tests share it.
+var sealed = sync.OnceValue(func() (s struct{ plain, wrapped []byte }) {
+	k := newKitchen()
+	var archive bytes.Buffer
+	err := Write(&archive, k.contents(), k.signer.ID, k.signer.Key)
+	if err != nil {
+		panic(err)
+	}
+	s.plain = archive.Bytes()
+	if s.wrapped, err = Encrypt(s.plain, []byte("secret")); err != nil {
+		panic(err)
+	}
+	return s
+})
+
 // TestEncryptedBundle is BND-4.
 func TestEncryptedBundle(t *testing.T) {
 	t.Parallel()
-	plain := newKitchen().bake(t)
-	wrapped, err := Encrypt(plain, []byte("secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain, wrapped := sealed().plain, sealed().wrapped
 	if bytes.Contains(wrapped, plain[:64]) {
 		t.Error("the plain text shows")
 	}
-	_, err = Read(bytes.NewReader(wrapped), time.Now())
+	_, err := Read(bytes.NewReader(wrapped), time.Now())
 	wantReason(t, err, Encrypted)
 
 	r, err := Unwrap(bytes.NewReader(wrapped), passphrase("secret"))
@@ -115,12 +129,41 @@ func TestUnwrapRefuses(t *testing.T) {
 
 func TestUnwrapGivesUpWithTheAsker(t *testing.T) {
 	t.Parallel()
-	wrapped, err := Encrypt([]byte("x"), []byte("secret"))
+	errNoTerminal := errors.New("no terminal")
+	if _, err := Unwrap(bytes.NewReader(sealed().wrapped), func() ([]byte, error) { return nil, errNoTerminal }); !errors.Is(err, errNoTerminal) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestUnwrapRefusesAnEmptyPassphrase before it does any work.
+func TestUnwrapRefusesAnEmptyPassphrase(t *testing.T) {
+	t.Parallel()
+	_, err := Unwrap(bytes.NewReader(sealed().wrapped), passphrase(""))
+	wantReason(t, err, BadPassphrase)
+}
+
+// TestUnwrapJSON: the JSON form of JWE is one too, with the same cap on its work.
+func TestUnwrapJSON(t *testing.T) {
+	t.Parallel()
+	parts := strings.Split(strings.TrimSpace(string(sealed().wrapped)), ".")
+	header, err := base64.RawURLEncoding.DecodeString(parts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	errNoTerminal := errors.New("no terminal")
-	if _, err := Unwrap(bytes.NewReader(wrapped), func() ([]byte, error) { return nil, errNoTerminal }); !errors.Is(err, errNoTerminal) {
-		t.Errorf("got %v", err)
+	inJSON := func(protected string) io.Reader {
+		return strings.NewReader(fmt.Sprintf("\n{\"protected\":%q,\"encrypted_key\":%q,\"iv\":%q,\"ciphertext\":%q,\"tag\":%q}\n",
+			base64.RawURLEncoding.EncodeToString([]byte(protected)), parts[1], parts[2], parts[3], parts[4]))
 	}
+	r, err := Unwrap(inJSON(string(header)), passphrase("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, sealed().plain) {
+		t.Errorf("what comes out is not what went in: %v", err)
+	}
+	never := func() ([]byte, error) { return nil, errors.New("asked for a passphrase") }
+	_, err = Unwrap(inJSON(strings.Replace(string(header), "210000", "1000001", 1)), never)
+	wantReason(t, err, WorkFactor)
+	_, err = Unwrap(strings.NewReader(`{"artifacts":[]}`), never)
+	wantReason(t, err, BadArchive)
 }
