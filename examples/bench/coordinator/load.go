@@ -40,7 +40,7 @@ func (p plan) load(ctx context.Context, dir string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.put(ctx, tree(1, loadSet, 1)); err != nil {
+	if err := put(ctx, s.publish, tree(1, loadSet, 1)); err != nil {
 		return err
 	}
 	set, _, err := fetch(ctx, nodeURL(s.sync, 0))

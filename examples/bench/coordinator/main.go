@@ -28,12 +28,17 @@ func main() {
 	flag.IntVar(&p.nodes, "nodes", 10_000, "nodes of the tree that is published")
 	flag.IntVar(&p.size, "size", 6<<10, "bytes of a node's set in that tree")
 	flag.StringVar(&p.profile, "profile", "", "write a CPU profile of the relay under load to this `file`")
-	readURL := flag.String("read", "", "read this URL at a steady pace and print how long it took: what the program starts itself for")
+	readURL := flag.String("read", "", "read this `URL` at a steady pace and print how long it took: what the program starts itself for")
+	putURL := flag.String("put", "", "publish to this `URL` until killed: what the program starts itself for")
+	from := flag.Int("from", 1, "the first version that -put publishes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if *readURL != "" {
+	switch {
+	case *readURL != "":
 		exit(readSteadily(ctx, *readURL, p.span, os.Stdout))
+	case *putURL != "":
+		exit(p.putSteadily(ctx, *putURL, *from))
 	}
 	exit(p.run(ctx, os.Stdout))
 }

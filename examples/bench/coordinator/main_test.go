@@ -3,14 +3,15 @@ package main
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestMain lets the test's own binary be the readers' process.
+// TestMain lets the test's own binary be the processes that read and publish.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "-read" {
+	if len(os.Args) > 1 && slices.Contains([]string{"-read", "-put"}, os.Args[1]) {
 		main()
 	}
 	os.Exit(m.Run())

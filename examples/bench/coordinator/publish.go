@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/florete/flor/relay"
@@ -38,7 +39,7 @@ func (p plan) publishTime(ctx context.Context, s *served, dir string, out io.Wri
 			into *[]float64
 			do   func() error
 		}{
-			{&whole, func() error { return s.put(ctx, doc) }},
+			{&whole, func() error { return put(ctx, s.publish, doc) }},
 			{&parse, func() error { _, err := relay.ParseTree(doc); return err }},
 			{&write, func() error { return writeSynced(dir, doc) }},
 		}
@@ -77,24 +78,35 @@ func (p plan) readersTime(ctx context.Context, s *served, out io.Writer) error {
 	return err
 }
 
-// beside reads while one publish follows the other.
-func (p plan) beside(ctx context.Context, s *served, round int) (latency, error) {
-	const most = 100 // publishes in one run
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		for n := 0; n < most && ctx.Err() == nil; n++ {
-			if err := s.put(ctx, tree(p.nodes, p.size, p.rounds+round*most+n+1)); err != nil && ctx.Err() == nil {
-				done <- err
-				return
-			}
+// perRound is how many publishes one run has at most.
+const perRound = 100
+
+// beside reads while another process publishes one tree after the other.
+func (p plan) beside(ctx context.Context, s *served, round int) (l latency, err error) {
+	publisher, err := itself(ctx, "-put", s.publish, "-from", strconv.Itoa(p.rounds+round*perRound+1),
+		"-nodes", strconv.Itoa(p.nodes), "-size", strconv.Itoa(p.size))
+	if err != nil {
+		return latency{}, err
+	}
+	if err := publisher.Start(); err != nil {
+		return latency{}, err
+	}
+	l, err = p.readers(ctx, s.sync)
+	if !errors.Is(publisher.Process.Kill(), os.ErrProcessDone) {
+		_ = publisher.Wait() // it was killed
+		return l, err
+	}
+	return latency{}, errors.Join(err, fmt.Errorf("publishing: %w", publisher.Wait()))
+}
+
+// putSteadily publishes until it is killed.
+func (p plan) putSteadily(ctx context.Context, base string, from int) error {
+	for version := from; version < from+perRound; version++ {
+		if err := put(ctx, base, tree(p.nodes, p.size, version)); err != nil {
+			return err
 		}
-		done <- nil
-	}()
-	l, err := p.readers(ctx, s.sync)
-	cancel()
-	return l, errors.Join(err, <-done)
+	}
+	return nil
 }
 
 // latency is how long readers waited, in milliseconds.
@@ -106,17 +118,26 @@ type latency struct {
 // readers reads for one run from another process, so that it is not measured how
 // the two share one garbage collector.
 func (p plan) readers(ctx context.Context, base string) (l latency, err error) {
-	self, err := os.Executable()
+	cmd, err := itself(ctx, "-read", nodeURL(base, 0), "-time", p.span.String())
 	if err != nil {
 		return latency{}, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-read", nodeURL(base, 0), "-time", p.span.String())
-	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	if err != nil {
 		return latency{}, fmt.Errorf("readers: %w", err)
 	}
 	return l, json.Unmarshal(text, &l)
+}
+
+// itself is this program as another process.
+func itself(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Stderr = os.Stderr
+	return cmd, nil
 }
 
 // pace is the time between two reads.

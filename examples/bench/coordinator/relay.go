@@ -74,8 +74,8 @@ func (s *served) close() error {
 }
 
 // put publishes over HTTP, as retectl does.
-func (s *served) put(ctx context.Context, doc []byte) error {
-	c, err := client.New(client.Options{BaseURL: s.publish})
+func put(ctx context.Context, base string, doc []byte) error {
+	c, err := client.New(client.Options{BaseURL: base})
 	if err != nil {
 		return err
 	}
