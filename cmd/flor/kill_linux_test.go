@@ -2,19 +2,15 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,14 +29,10 @@ const (
 
 // killed is a node whose agent is killed again and again.
 type killed struct {
-	t    *testing.T
+	*install
 	rete rete
-	dir  string
-	env  []string
 	from *coordinator
-	log  *os.File
 
-	agent     *exec.Cmd
 	published uint64
 	mark      uint64
 	survivors int
@@ -76,42 +68,9 @@ func TestKillTheAgent(t *testing.T) {
 }
 
 func newKilled(t *testing.T) *killed {
-	dir, err := os.MkdirTemp("", "flk")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	flor, err := exec.LookPath("flor")
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &killed{t: t, rete: newRete("demo"), dir: dir, from: newCoordinator(t), mark: 1, published: 1}
-	k.env = append(os.Environ(),
-		"FLOR_STATE_HOME="+dir+"/state", "FLOR_CONFIG_HOME="+dir+"/config", "FLOR_RUNTIME_DIR="+dir+"/run", "FLOR_LIB_DIR="+filepath.Dir(flor))
-	if k.log, err = os.Create(dir + "/log"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		k.log.Close()
-		if text, err := os.ReadFile(dir + "/log"); err == nil && t.Failed() {
-			t.Logf("log:\n%s", text[max(0, len(text)-8<<10):])
-		}
-	})
-	k.enrol()
+	k := &killed{install: newInstall(t), rete: newRete("demo"), from: newCoordinator(t), mark: 1, published: 1}
+	k.enrol(k.rete.bundleOf(k.set(1)))
 	return k
-}
-
-func (k *killed) enrol() {
-	k.t.Helper()
-	path := filepath.Join(k.dir, "alpha.bundle")
-	if err := os.WriteFile(path, k.rete.bundleOf(k.set(1)), 0o600); err != nil {
-		k.t.Fatal(err)
-	}
-	cmd := exec.Command("flor", "enroll", path, "--no-start")
-	cmd.Env = k.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		k.t.Fatalf("enroll: %v\n%s", err, out)
-	}
 }
 
 // set has a vertex that swaps and a writer that restarts at every third version.
@@ -132,21 +91,6 @@ func (k *killed) set(version uint64) [][]byte {
 func (k *killed) publish() {
 	k.published++
 	k.from.publish(k.published, document(k.set(k.published)))
-}
-
-func (k *killed) start() {
-	k.t.Helper()
-	k.agent = exec.Command("flor", "agent", "run", "--log-stderr")
-	k.agent.Env, k.agent.Stdout, k.agent.Stderr = k.env, k.log, k.log
-	if err := k.agent.Start(); err != nil {
-		k.t.Fatal(err)
-	}
-	agent := k.agent
-	k.t.Cleanup(func() { agent.Process.Kill(); agent.Wait() })
-}
-
-func (k *killed) client() *control.Client {
-	return control.NewClient(filepath.Join(k.dir, "run/demo", agentSocket))
 }
 
 // healthy waits for every workload to have a process, and checks mark and
@@ -194,25 +138,6 @@ func (k *killed) advance(doc control.StatusDoc) {
 	k.mark = doc.Set.Mark
 }
 
-func (k *killed) until(what string, wanted func(control.StatusDoc) bool) (last control.StatusDoc) {
-	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), 20*time.Second)
-	defer cancel()
-	for ctx.Err() == nil {
-		for doc, err := range k.client().Watch(ctx) {
-			if err != nil {
-				break
-			}
-			if last = doc; wanted(doc) {
-				return doc
-			}
-		}
-	}
-	text, _ := json.MarshalIndent(last, "", " ")
-	k.t.Fatalf("not seen: %s; last status: %s", what, text)
-	return last
-}
-
 // runFor publishes newer sets until the moment of the kill. A long run ends
 // once the mark has moved, and a random while after.
 func (k *killed) runFor(random *rand.Rand, long bool) {
@@ -253,14 +178,6 @@ func (k *killed) cleared() {
 		if info, err := os.Lstat(path); err == nil && os.SameFile(left, info) && info.ModTime().Equal(left.ModTime()) {
 			k.t.Errorf("left by the kill and still there: %s", path)
 		}
-	}
-}
-
-func (k *killed) stop() {
-	k.t.Helper()
-	k.agent.Process.Signal(syscall.SIGTERM)
-	if err := k.agent.Wait(); err != nil {
-		k.t.Errorf("a clean stop: %v", err)
 	}
 }
 

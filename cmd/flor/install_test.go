@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/florete/flor/supervise/control"
+)
+
+// install is a flor of its own, with a node of scope demo and its agent, each a
+// real process.
+type install struct {
+	t   *testing.T
+	dir string
+	lib string
+	log *os.File
+
+	agent *exec.Cmd
+}
+
+// newInstall has the programs of this test's binary.
+func newInstall(t *testing.T) *install {
+	t.Helper()
+	flor, err := exec.LookPath("flor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newInstallOf(t, filepath.Dir(flor))
+}
+
+// newInstallOf has the programs in lib, flor among them.
+func newInstallOf(t *testing.T, lib string) *install {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "flk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	i := &install{t: t, dir: dir, lib: lib}
+	if i.log, err = os.Create(dir + "/log"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		i.log.Close()
+		if text, err := os.ReadFile(dir + "/log"); err == nil && t.Failed() {
+			t.Logf("end of the log:\n%s", text[max(0, len(text)-8<<10):])
+		}
+	})
+	return i
+}
+
+// command is a flor command in this install.
+func (i *install) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(i.lib, "flor"), args...)
+	cmd.Env = append(os.Environ(),
+		"FLOR_STATE_HOME="+i.dir+"/state", "FLOR_CONFIG_HOME="+i.dir+"/config", "FLOR_RUNTIME_DIR="+i.dir+"/run", "FLOR_LIB_DIR="+i.lib)
+	return cmd
+}
+
+// flor runs a command to its end.
+func (i *install) flor(args ...string) (out string, code int) {
+	i.t.Helper()
+	var text bytes.Buffer
+	cmd := i.command(args...)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		i.t.Fatal(err)
+	}
+	return text.String(), cmd.ProcessState.ExitCode()
+}
+
+func (i *install) enrol(bundle []byte) {
+	i.t.Helper()
+	if out, code := i.flor("enroll", i.file("node.bundle", bundle), "--no-start"); code != 0 {
+		i.t.Fatalf("enroll: exit code %d\n%s", code, out)
+	}
+}
+
+// file writes a file of this install and gives its path.
+func (i *install) file(name string, text []byte) string {
+	i.t.Helper()
+	path := filepath.Join(i.dir, name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		i.t.Fatal(err)
+	}
+	return path
+}
+
+func (i *install) start() {
+	i.t.Helper()
+	agent := i.command("agent", "run", "--log-stderr")
+	agent.Stdout, agent.Stderr = i.log, i.log
+	if err := agent.Start(); err != nil {
+		i.t.Fatal(err)
+	}
+	i.agent = agent
+	i.t.Cleanup(func() { i.end(agent) })
+}
+
+// end stops an agent that a test has left running, so that its workloads go, too.
+func (i *install) end(agent *exec.Cmd) {
+	if agent.ProcessState == nil && agent.Process.Signal(syscall.SIGTERM) == nil {
+		agent.Wait()
+	}
+}
+
+func (i *install) stop() {
+	i.t.Helper()
+	i.agent.Process.Signal(syscall.SIGTERM)
+	if err := i.agent.Wait(); err != nil {
+		i.t.Errorf("a clean stop: %v", err)
+	}
+}
+
+func (i *install) client() *control.Client {
+	return control.NewClient(filepath.Join(i.dir, "run/demo", agentSocket))
+}
+
+// until follows the agent's status until it is as wanted.
+func (i *install) until(what string, wanted func(control.StatusDoc) bool) (last control.StatusDoc) {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), 20*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		for doc, err := range i.client().Watch(ctx) {
+			if err != nil {
+				break
+			}
+			if last = doc; wanted(doc) {
+				return doc
+			}
+		}
+	}
+	text, _ := json.MarshalIndent(last, "", " ")
+	i.t.Fatalf("not seen: %s; last status: %s", what, text)
+	return last
+}
