@@ -405,6 +405,29 @@ func TestAnOldReteFindsItsWayIntoACoordinatorWithoutARecord(t *testing.T) {
 	}
 }
 
+// The runbook: two files, copied from a coordinator that runs, are all that another
+// machine needs; the floors of departed nodes come with them.
+func TestABackupServesOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	here, there := newPlace(t), newPlace(t)
+	old := here.start()
+	old.publish(manyNodes(2, 2, 7))
+	old.publish(tree(3))
+	for _, name := range []string{"floors.json", "tree.json"} {
+		text, err := os.ReadFile(filepath.Join(here.state, name))
+		err = errors.Join(err, os.WriteFile(filepath.Join(there.state, name), text, 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	restored := there.start()
+	restored.serves(tree(3))
+	var conflict *client.VersionConflict
+	if _, err := restored.tryPublish(manyNodes(2, 2, 6)); !errors.As(err, &conflict) || len(conflict.Nodes) != 2 {
+		t.Errorf("departed nodes below their floor: %v", err)
+	}
+}
+
 func TestResetRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
