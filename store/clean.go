@@ -12,7 +12,7 @@ import (
 // Clean removes everything below artifacts/mgmt but the active set, one
 // previous admitted set, and the sets that living processes were spawned with
 // or given, which the caller names (SET-4). It runs before a set is staged:
-// what is staged at the time goes. Where the trust is lost every set stays,
+// what is staged at the time goes, and so does a half-written state file. Where the trust is lost every set stays,
 // because nobody can tell which of them was admitted. Workload directories are
 // never touched.
 func (s *Scope) Clean(inUse ...uint64) error {
@@ -27,11 +27,11 @@ func (s *Scope) Clean(inUse ...uint64) error {
 	if err := s.cleanMgmt(keep); err != nil {
 		return err
 	}
-	if err := s.fsys.RemoveAll(stateFile + durable.TmpSuffix); err != nil {
-		return fmt.Errorf("remove what is left of %s: %w", stateFile, err)
-	}
 	if s.lost {
 		return nil
+	}
+	if err := s.fsys.RemoveAll(stateFile + durable.TmpSuffix); err != nil {
+		return fmt.Errorf("remove what is left of %s: %w", stateFile, err)
 	}
 	return s.saveState(s.state.keeping(func(v uint64) bool {
 		return slices.Contains(keep, v) && slices.Contains(versions, v)
