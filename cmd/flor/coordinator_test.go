@@ -20,7 +20,7 @@ type coordinator struct {
 	mu      sync.Mutex
 	version uint64
 	doc     []byte
-	instead http.HandlerFunc // answers in place of the set; nil: nothing does
+	instead http.HandlerFunc // answers whoever does not watch; nil: nothing does
 	changed chan struct{}
 }
 
@@ -61,7 +61,7 @@ func (c *coordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for {
 		version, doc, instead, changed := c.look()
 		switch {
-		case instead != nil:
+		case instead != nil && wait == 0:
 			instead(w, r)
 			return
 		case version != have:

@@ -105,14 +105,19 @@ func newRete(name string) rete {
 
 // set signs a set of alpha whose vertex payload has this version.
 func (r rete) set(version uint64, payload string) [][]byte {
+	return [][]byte{
+		r.signer.Sign("alpha", envelope.AgentName, version, r.agent()),
+		r.signer.Sign("alpha", "flor", version, r.vertex(payload)),
+	}
+}
+
+// agent is a root of alpha with one workload, and an inbound at which nobody is.
+func (r rete) agent() *schema.Agent {
 	agent := r.authority.AgentPayload("alpha", envelopetest.Block(r.signer), "flor")
 	agent.Workloads[0].Run = []string{"flor-vertex"}
 	agent.Inbounds[0].Via.Addr = "127.0.0.1:1"
 	agent.Sync.PollInterval = "1h"
-	return [][]byte{
-		r.signer.Sign("alpha", envelope.AgentName, version, agent),
-		r.signer.Sign("alpha", "flor", version, r.vertex(payload)),
-	}
+	return agent
 }
 
 func (r rete) vertex(version string) *schema.Vertex {
