@@ -22,7 +22,7 @@ var initiatorKinds = []schema.Kind{schema.KindUser, schema.KindService, schema.K
 func (v *Vertex) acceptTLS() *tls.Config {
 	base := &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		NextProtos:             []string{protocol},
+		NextProtos:             protocols(),
 		SessionTicketsDisabled: true,
 		ClientAuth:             tls.RequireAnyClientCert,
 		VerifyConnection:       v.verifyInitiator,
@@ -119,10 +119,19 @@ func (v *Vertex) admit(s *session) Reason {
 		return 0
 	}
 	all, ofPair := v.live.accepted(s.limits.pair)
-	if all > v.limits.Connections || ofPair > v.limits.ConnectionsPerPair {
+	if all > v.limits.Connections || ofPair > v.pairLimit(s) {
 		return OverLimit
 	}
 	return 0
+}
+
+// pairLimit is how many connections a pair may have. A peer of flor/1 uses one
+// for each stream, so there they are limited as streams are.
+func (v *Vertex) pairLimit(s *session) int {
+	if s.raw {
+		return v.limits.StreamsPerInitiator
+	}
+	return v.limits.ConnectionsPerPair
 }
 
 func (v *Vertex) acceptStreams(s *session) {
@@ -133,7 +142,7 @@ func (v *Vertex) acceptStreams(s *session) {
 		}
 		if !v.streams.take(s.limits.initiator) {
 			v.meter.refused(s.limits.pair, TooMany)
-			refuseStream(stream, answerGeneral)
+			refuseStream(stream, s.raw, TooMany)
 			continue
 		}
 		s.count()
@@ -146,27 +155,44 @@ func (v *Vertex) acceptStreams(s *session) {
 
 // answer connects one stream to the target and carries it (VTX-6).
 func (v *Vertex) answer(s *session, stream *streamLeg) {
-	_ = stream.SetReadDeadline(time.Now().Add(requestWithin))
-	if err := readPreamble(stream); err != nil {
+	if err := s.asked(stream); err != nil {
 		v.meter.refused(s.limits.pair, BadPreamble)
 		stream.Abort()
 		_ = stream.Close()
 		return
 	}
-	_ = stream.SetReadDeadline(time.Time{})
 	far, reason := v.answerWith(stream.Context(), s.limits.pair)
 	if reason != Completed {
 		v.meter.refused(s.limits.pair, reason)
-		refuseStream(stream.Stream, answerOf(reason))
+		refuseStream(stream.Stream, s.raw, reason)
 		_ = stream.Close()
 		return
 	}
-	if _, err := stream.Write([]byte{answerConnected}); err != nil {
+	if err := s.confirm(stream); err != nil {
 		far.Abort()
 		_ = stream.Close()
 		return
 	}
 	v.carry(s.limits.pair, stream, far, nil)
+}
+
+// asked waits for the preamble, which flor/1 does not have.
+func (s *session) asked(stream *streamLeg) error {
+	if s.raw {
+		return nil
+	}
+	_ = stream.SetReadDeadline(time.Now().Add(requestWithin))
+	defer func() { _ = stream.SetReadDeadline(time.Time{}) }()
+	return readPreamble(stream)
+}
+
+// confirm answers "connected", which flor/1 does not do.
+func (s *session) confirm(stream *streamLeg) error {
+	if s.raw {
+		return nil
+	}
+	_, err := stream.Write([]byte{answerConnected})
+	return err
 }
 
 func (v *Vertex) answerWith(ctx context.Context, p pair) (leg, Reason) {
@@ -181,9 +207,14 @@ func (v *Vertex) answerWith(ctx context.Context, p pair) (leg, Reason) {
 }
 
 // refuseStream answers and ends a stream. FIN makes sure that the answer
-// arrives; what the initiator may have sent is of no use.
-func refuseStream(stream *quic.Stream, answer byte) {
-	_, _ = stream.Write([]byte{answer})
+// arrives; what the initiator may have sent is of no use. In flor/1 nothing but
+// a reset tells that a stream is refused.
+func refuseStream(stream *quic.Stream, raw bool, r Reason) {
+	if raw {
+		abortStream(stream)
+		return
+	}
+	_, _ = stream.Write([]byte{answerOf(r)})
 	_ = stream.Close()
 	stream.CancelRead(aborted)
 }

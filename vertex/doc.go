@@ -25,10 +25,17 @@
 //
 // # Choices and limits
 //
-// The protocol is flor/2 alone: flor/1 is neither offered nor accepted yet, so
-// a peer that speaks nothing else gets the TLS alert for it (VTX-6). There is
-// no mesh engine (VTX-18), and no way back from a path MTU that shrinks under a
-// live connection (VTX-9): such a connection ends by its idle time-out.
+// A peer that speaks only flor/1 is told nothing and tells nothing: a refused
+// stream is a reset, and a client has its "succeeded" as soon as the handshake
+// is done here. A dialled flor/1 connection carries one stream, since its
+// acceptor may look at no second one, and such connections are dialled one
+// after the other; accepted ones may carry many. A flor/1 stream reaches the
+// acceptor with its first byte, so protocols in which the server speaks first
+// need flor/2 (VTX-6).
+//
+// There is no mesh engine (VTX-18), and no way back from a path MTU that
+// shrinks under a live connection (VTX-9): such a connection ends by its idle
+// time-out.
 //
 // [DefaultLimits] counts 16 QUIC connections for each pair of initiator and
 // target, since a principal with many targets on one vertex needs one for

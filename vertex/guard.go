@@ -38,6 +38,8 @@ func (v *Vertex) lookAfter(s *session, t *tables, now time.Time) {
 	switch {
 	case t.moved(s.limits) || v.renewed(s):
 		v.retire(s, Superseded)
+	case s.over(now):
+		s.end(Idle)
 	case s.limits.side == dialling && v.pool(s.limits.pair).dropIdle(s, now, idleClose):
 		s.end(Idle)
 	case s.idle(now, idleCloseLater):

@@ -136,6 +136,19 @@ func TestRevokedInitiatorIsTurnedDownInTheHandshake(t *testing.T) {
 // acceptor's control stream.
 func (d *duo) tunnel(t *testing.T, change func(*tls.Config)) (*quic.Conn, error) {
 	t.Helper()
+	conn, err := d.connect(t, change)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = conn.AcceptUniStream(ctx)
+	return conn, err
+}
+
+// connect makes a QUIC connection to the far vertex without waiting for a word.
+func (d *duo) connect(t *testing.T, change func(*tls.Config)) (*quic.Conn, error) {
+	t.Helper()
 	udp := anyUDP(t)
 	transport := &quic.Transport{Conn: udp}
 	t.Cleanup(func() {
@@ -154,8 +167,7 @@ func (d *duo) tunnel(t *testing.T, change func(*tls.Config)) (*quic.Conn, error)
 		return nil, err
 	}
 	t.Cleanup(func() { _ = conn.CloseWithError(0, "") })
-	_, err = conn.AcceptUniStream(ctx)
-	return conn, err
+	return conn, nil
 }
 
 // shake makes a handshake with the far vertex.
@@ -221,7 +233,7 @@ func TestNamesAndProtocolsThatAreNotServedEndTheHandshake(t *testing.T) {
 		{"an unknown name", func(c *tls.Config) { c.ServerName = "other.demo.rete" }, UnknownName},
 		{"no name", func(c *tls.Config) { c.ServerName = "" }, UnknownName},
 		{"the name in capitals", func(c *tls.Config) { c.ServerName = "WEB.demo.rete" }, UnknownName},
-		{"flor/1, which this build does not speak", func(c *tls.Config) { c.NextProtos = []string{"flor/1"} }, ProtocolMismatch},
+		{"flor/3, which nobody here speaks", func(c *tls.Config) { c.NextProtos = []string{"flor/3"} }, ProtocolMismatch},
 		{"no protocol", func(c *tls.Config) { c.NextProtos = nil }, ProtocolMismatch},
 		{"no certificate", func(c *tls.Config) { c.Certificates = nil }, CertificateRefused},
 	} {

@@ -166,6 +166,9 @@ func (v *Vertex) openOn(ctx context.Context, pool *pool, s *session) (*streamLeg
 	}
 	s.nudge(time.Now())
 	leg := &streamLeg{Stream: stream, session: s}
+	if s.raw {
+		return leg, nil
+	}
 	if err := ask(ctx, stream); err != nil {
 		leg.Abort()
 		_ = leg.Close()
@@ -264,7 +267,7 @@ func (v *Vertex) handshake(ctx context.Context, e *endpoint, target spiffeid.ID,
 func (v *Vertex) dialTLS(host string, target spiffeid.ID, from *material) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		NextProtos:         []string{protocol},
+		NextProtos:         protocols(),
 		ServerName:         host,
 		Certificates:       []tls.Certificate{from.certificate},
 		InsecureSkipVerify: true, // VerifyConnection does it, by SPIFFE ID

@@ -21,6 +21,14 @@ func (v *Vertex) start(s *session) error {
 		s.end(Shutdown)
 		return &Error{Reason: VertexStopping}
 	}
+	if s.raw {
+		return nil
+	}
+	return v.startControl(s)
+}
+
+// startControl opens this side's control stream and follows the peer's (VTX-15).
+func (v *Vertex) startControl(s *session) error {
 	if err := s.openControl(); err != nil {
 		return err
 	}

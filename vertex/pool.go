@@ -89,11 +89,12 @@ func (p *pool) join(notBefore time.Time) (*session, *dialCall, error) {
 }
 
 // madeAfter counts connections. Those that a request passes over because they
-// may be dead do not keep it from dialling.
+// may be dead do not keep it from dialling, and neither do those of flor/1,
+// which carry one stream each.
 func (p *pool) madeAfter(notBefore time.Time) int {
 	n := 0
 	for _, s := range p.sessions {
-		if !s.born.Before(notBefore) {
+		if !s.born.Before(notBefore) && !s.raw {
 			n++
 		}
 	}

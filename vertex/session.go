@@ -15,6 +15,7 @@ import (
 type session struct {
 	conn    *quic.Conn
 	limits  bound
+	raw     bool      // flor/1: no preamble, no answer, no control streams
 	born    time.Time // when the handshake was complete
 	retired atomic.Bool
 	drains  atomic.Bool // the peer said that it is draining
@@ -22,6 +23,7 @@ type session struct {
 	mu      sync.Mutex
 	control *quic.SendStream
 	open    int       // streams in use or reserved
+	spent   bool      // flor/1: its one stream has been opened
 	full    bool      // the peer's stream limit was met with room by our count
 	lastUse time.Time // when the last stream ended
 	packets uint64    // received, at the last look
@@ -31,7 +33,8 @@ type session struct {
 }
 
 func newSession(conn *quic.Conn, limits bound, now time.Time) *session {
-	return &session{conn: conn, limits: limits, born: now, lastUse: now, heard: wall(now)}
+	raw := conn.ConnectionState().TLS.NegotiatedProtocol == rawProtocol
+	return &session{conn: conn, limits: limits, raw: raw, born: now, lastUse: now, heard: wall(now)}
 }
 
 func (s *session) bounds() bound { return s.limits }
@@ -70,15 +73,25 @@ func (s *session) closed() bool { return s.conn.Context().Err() != nil }
 // usable tells whether new streams may go to the connection.
 func (s *session) usable() bool { return !s.closed() && !s.retired.Load() }
 
-// reserve takes a place for one more stream, if there is one.
+// reserve takes a place for one more stream, if there is one. A connection of
+// flor/1 has one place in its life, since its peer may look at one stream only.
 func (s *session) reserve(limit int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.full || s.open >= limit {
+	if s.full || s.open >= limit || s.spent {
 		return false
 	}
 	s.open++
+	s.spent = s.raw
 	return true
+}
+
+// over tells whether a dialled connection of flor/1 has done what it is for.
+func (s *session) over(now time.Time) bool {
+	s.mu.Lock()
+	spent := s.spent
+	s.mu.Unlock()
+	return spent && s.idle(now, s.tail())
 }
 
 // count is reserve on the accepting side, where QUIC itself keeps the limit.

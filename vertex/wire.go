@@ -11,8 +11,15 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// protocol is the one tunnel protocol that this build speaks (VTX-6).
-const protocol = "flor/2"
+// The tunnel protocols (VTX-6). rawProtocol has neither preamble nor answer nor
+// control streams; it is there for peers that speak nothing else.
+const (
+	protocol    = "flor/2"
+	rawProtocol = "flor/1"
+)
+
+// protocols is what either side offers, the one it prefers first (VTX-1).
+func protocols() []string { return []string{protocol, rawProtocol} }
 
 // preamble is what an initiator sends first on a stream of flor/2.
 const preamble byte = 0x01
