@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,9 +44,19 @@ func TestTheOwnCgroupIsFound(t *testing.T) {
 // SUP-5: the root is everybody's.
 func TestTheRootCgroupIsNotUsed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir() // as the root, it has no cgroup.kill
+	dir := t.TempDir()
+	touch := func(name string) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch("cgroup.procs") // all that the root has of these
 	if err := usableCgroup(dir); err == nil || !strings.Contains(err.Error(), "cgroup.kill") {
-		t.Errorf("got %v", err)
+		t.Errorf("the root: %v", err)
+	}
+	touch("cgroup.kill")
+	if err := usableCgroup(dir); err != nil {
+		t.Errorf("another: %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (l *lineage) open(Options) {}
 func (l *lineage) close() {}
 
 // endLeft has nothing to add to the end of the process group.
-func (l *lineage) endLeft(string, string, *cgroup) {}
+func (l *lineage) endLeft(*process) {}
 
 // reapOrphans has nobody to reap: orphans go to launchd.
 func (l *lineage) reapOrphans(context.Context) {}

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// maxEnviron limits what is read of an environment, in bytes.
-	maxEnviron = 8 << 20
-	// execPatience is how long a process may show no environment because it
+	// maxWords limits what is read of an environment, in bytes.
+	maxWords = 8 << 20
+	// execPatience is how long a process may show nothing of itself because it
 	// executes another program at this moment.
-	execPatience = 50 * time.Millisecond
+	execPatience = 500 * time.Millisecond
 	// orphanPause is the time between two looks at an ended orphan before it
 	// is reaped; whoever else waits for a child of this process has that long.
 	orphanPause = time.Second
@@ -53,30 +53,39 @@ func (l *lineage) close() {
 
 // endLeft ends what a child has left outside of its process group, and waits
 // for it, one second at most (SUP-5).
-func (l *lineage) endLeft(name, marker string, group *cgroup) {
+func (l *lineage) endLeft(p *process) {
 	ended := true
-	if group != nil {
-		ended = killCgroup(group.path(), lingerLimit)
-		removeCgroup(group.path())
-		group.remove()
+	if p.cgroup != nil {
+		ended = killCgroup(p.cgroup.path(), lingerLimit)
+		removeCgroup(p.cgroup.path())
+		p.cgroup.remove()
 	} else if l.reaps {
-		ended = l.endOrphans(marker)
+		ended = l.endOrphans(quarry{marker: p.marker, group: p.pid, killed: map[int]uint64{}})
 	}
 	if !ended {
-		l.log.Warn("processes that it left are still ending", "workload", name)
+		l.log.Warn("processes that it left are still ending", "workload", p.name)
 	}
 }
 
-// endOrphans kills the orphans that carry a marker, with all that descends from
-// them, until there are none. What carries no marker at all is told of.
-func (l *lineage) endOrphans(marker string) bool {
-	begun, killed := time.Now(), map[int]uint64{}
+// quarry is by what the orphans of one child are known.
+type quarry struct {
+	marker string
+	// group is the process group of the child.
+	group int
+	// killed are those that were killed already, and when they had started.
+	killed map[int]uint64
+}
+
+// endOrphans kills the orphans of a child, with all that descends from them,
+// until there are none. What nothing attributes is told of.
+func (l *lineage) endOrphans(q quarry) bool {
+	begun := time.Now()
 	for pause := time.Millisecond; ; pause = longer(pause) {
-		found := l.look(marker, killed)
-		killAll(found.ours, killed)
-		reapAll(found.zombies, killed)
+		found := l.look(q)
+		killAll(found.ours, q.killed)
+		reapAll(found.zombies, q.killed)
 		took := time.Since(begun)
-		undecided := len(found.strays) > 0 && took < execPatience
+		undecided := found.undecided > 0 && took < execPatience
 		if over := took > lingerLimit; over || !undecided && len(found.ours) == 0 {
 			l.report(found.strays)
 			return !over
@@ -87,34 +96,72 @@ func (l *lineage) endOrphans(marker string) bool {
 
 // findings are the orphans of one look at the process table.
 type findings struct {
-	// ours carry the marker looked for, or descend from one that does.
+	// ours are of the child looked for, or descend from one that is.
 	ours []procStat
-	// strays carry no marker and are not known yet.
-	strays []procStat
+	// strays are of no child, and not known yet; undecided counts those of
+	// them that may only be executing another program.
+	strays    []procStat
+	undecided int
 	// zombies have ended and are not reaped.
 	zombies []procStat
 }
 
-// look reads the process table and sorts the orphans in it. What was killed
-// before is ours until it has ended, although it may have lost its environment.
-func (l *lineage) look(marker string, killed map[int]uint64) findings {
+// look reads the process table and sorts the orphans in it.
+func (l *lineage) look(q quarry) findings {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	table := processes()
 	var found findings
 	for _, p := range orphans(table, os.Getpid(), l.spawned) {
-		if p.ended() {
+		switch l.judge(p, q) {
+		case isZombie:
 			found.zombies = append(found.zombies, p)
-			continue
-		}
-		switch carried := l.carried(p.pid); {
-		case carried != "" && carried == marker || killed[p.pid] == p.start:
+		case isOurs:
 			found.ours = append(append(found.ours, p), descendants(table, p.pid)...)
-		case carried == "" && !p.exiting && l.strays[p.pid].start != p.start:
+		case isUndecided:
+			found.undecided++
 			found.strays = append(found.strays, p)
+		case isStray:
+			found.strays = append(found.strays, p)
+		case isNone:
 		}
 	}
 	return found
+}
+
+// judgement is what an orphan is to the search for those of one child.
+type judgement int
+
+const (
+	// isNone: it is another's, or known as a stray, or on its way out.
+	isNone judgement = iota
+	isOurs
+	isStray
+	isUndecided
+	isZombie
+)
+
+// judge is called with mu held. A process group that a child leads tells whose
+// an orphan is before its environment does; what was killed stays ours until it
+// has ended, although it may have lost its environment.
+func (l *lineage) judge(p procStat, q quarry) judgement {
+	switch {
+	case p.ended():
+		return isZombie
+	case p.group == q.group || q.killed[p.pid] == p.start:
+		return isOurs
+	case l.spawned[p.group] > 0 || p.exiting || l.strays[p.pid].start == p.start:
+		return isNone
+	}
+	switch carried := l.carried(p.pid); {
+	case carried == "" && len(readWords(p.pid, "cmdline")) == 0:
+		return isUndecided
+	case carried == "":
+		return isStray
+	case carried == q.marker:
+		return isOurs
+	}
+	return isNone
 }
 
 // carried returns which of the known markers a process has in its environment.
@@ -129,13 +176,19 @@ func (l *lineage) carried(pid int) string {
 
 // environment reads what a process was executed with. It is nothing while the
 // process executes another program, and for one that may not be looked into.
-func environment(pid int) []string {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+func environment(pid int) []string { return readWords(pid, "environ") }
+
+// readWords reads a list that the kernel keeps of a process.
+func readWords(pid int, name string) []string {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxEnviron))
+	text, _ := io.ReadAll(io.LimitReader(f, maxWords))
+	if len(text) == 0 {
+		return nil
+	}
 	return strings.Split(string(bytes.TrimSuffix(text, []byte{0})), "\x00")
 }
 
@@ -220,7 +273,7 @@ func (l *lineage) reapOrphans(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		noted = reapAll(l.look(besideMarker, nil).zombies, noted)
+		noted = reapAll(l.look(quarry{}).zombies, noted)
 		l.dropStrays()
 	}
 }

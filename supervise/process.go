@@ -91,7 +91,7 @@ func (p *process) wait() (*os.ProcessState, error) {
 	defer p.end()
 	awaitExit(p.pid)
 	p.kill()
-	p.lineage.endLeft(p.name, p.marker, p.cgroup)
+	p.lineage.endLeft(p)
 	state, err := p.reap()
 	p.lineage.reaped(p.pid, p.marker)
 	p.awaitGroup()
