@@ -18,9 +18,11 @@ import (
 // root. The tree and the ledger are committed; the rest is ignored by git.
 const (
 	florDir     = ".flor"
-	treeDir     = florDir + "/compiled"
+	treeName    = "compiled" // below florDir
+	treeDir     = florDir + "/" + treeName
 	ledgerFile  = florDir + "/ledger.json"
-	stagingDir  = florDir + "/staging"
+	stagingName = "staging" // below florDir
+	stagingDir  = florDir + "/" + stagingName
 	journalFile = florDir + "/journal.json"
 	lockFile    = florDir + "/lock"
 	ignoreFile  = florDir + "/.gitignore"

@@ -215,53 +215,59 @@ func finish(fsys durable.FS, j journal) error {
 }
 
 func (j journal) apply(fsys durable.FS) error {
+	flor, done, err := below(fsys, florDir)
+	if err != nil {
+		return err
+	}
 	var group errgroup.Group
 	group.SetLimit(treeWriters)
 	for node, entry := range j.Nodes {
 		group.Go(func() error {
-			if err := entry.apply(fsys, node); err != nil {
+			if err := entry.apply(flor, node); err != nil {
 				return fmt.Errorf("move the set of node %s into the compiled tree: %w", node, err)
 			}
 			return nil
 		})
 	}
-	return group.Wait()
+	return errors.Join(group.Wait(), done())
 }
 
-func (n journalNode) apply(fsys durable.FS, node string) error {
+// apply moves and removes the files of one node. Names are below florDir.
+func (n journalNode) apply(flor durable.FS, node string) error {
+	top := path.Join(treeName, node)
 	if len(n.Put) == 0 {
-		return fsys.RemoveAll(path.Join(treeDir, node))
+		return flor.RemoveAll(top)
 	}
-	dir := setDir(node)
+	dir := path.Join(top, planeDir)
 	for _, name := range n.Put {
-		if err := moveStaged(fsys, path.Join(stagingDir, staged(node, name)), dir, name); err != nil {
+		if err := moveStaged(flor, path.Join(stagingName, staged(node, name)), dir, name); err != nil {
 			return err
 		}
 	}
 	for _, name := range n.Drop {
-		if err := fsys.RemoveAll(path.Join(dir, name)); err != nil {
+		if err := flor.RemoveAll(path.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(fsys.SyncDir(dir), fsys.SyncDir(path.Dir(dir)))
+	return errors.Join(flor.SyncDir(dir), flor.SyncDir(top))
 }
 
 // moveStaged moves a file over its predecessor, unless that was done before.
 // Where there is no predecessor there may be no directory either.
-func moveStaged(fsys durable.FS, staged, dir, name string) error {
+func moveStaged(flor durable.FS, staged, dir, name string) error {
 	final := path.Join(dir, name)
-	err := fsys.Rename(staged, final)
+	err := flor.Rename(staged, final)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if _, err := fsys.Lstat(staged); errors.Is(err, fs.ErrNotExist) {
-		_, err := fsys.Lstat(final)
+	if _, err := flor.Lstat(staged); errors.Is(err, fs.ErrNotExist) {
+		_, err := flor.Lstat(final)
 		return err
 	}
-	if err := errors.Join(ensureDir(fsys, path.Dir(dir)), ensureDir(fsys, dir)); err != nil {
+	if err := errors.Join(ensureDir(flor, path.Dir(dir)), ensureDir(flor, dir)); err != nil {
 		return err
 	}
-	return fsys.Rename(staged, final)
+	return flor.Rename(staged, final)
 }
 
 func ensureDir(fsys durable.FS, dir string) error {
