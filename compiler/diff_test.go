@@ -189,6 +189,7 @@ func TestAnArchivedTreeIsReadLikeTheTree(t *testing.T) {
 	files := w.snapshot()
 	files[treeDir+"/alpha/README.md"] = "no artifact"
 	files[treeDir+"/alpha/mgmt/deep/er.json"] = "no artifact"
+	files[treeDir+"/alpha/ctrl/agent.json"] = "another plane"
 	files["users.yaml"] = "elsewhere"
 	tree, err := ReadTreeArchive(bytes.NewReader(archive(t, files)))
 	if err != nil {
