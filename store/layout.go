@@ -41,6 +41,15 @@ func ThisHost() (Host, error) {
 	return Host{Getenv: os.Getenv, GOOS: runtime.GOOS, UID: os.Getuid(), Executable: exe, TempDir: os.TempDir()}, nil
 }
 
+// ThisLayout is the layout of the install that the running program belongs to.
+func ThisLayout() (Layout, error) {
+	host, err := ThisHost()
+	if err != nil {
+		return Layout{}, err
+	}
+	return Resolve(host)
+}
+
 // Layout says where an install keeps what. All paths are absolute.
 type Layout struct {
 	Mode        Mode

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+	"cmp"
 
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise/program"
@@ -15,52 +12,16 @@ const workload = "coordinator"
 
 // locate finds what the agent would have given to this program in a scope.
 func locate(h program.ByHand) (*program.Context, error) {
-	c := &program.Context{Name: h.Name}
-	if c.Name == "" {
-		c.Name = workload
-	}
-	root, err := scopeRoot(h.Rete, os.Getenv)
+	layout, err := store.ThisLayout()
 	if err != nil {
 		return nil, err
 	}
-	set := h.Set
-	if set == "" {
-		if set, err = activeSet(root); err != nil {
-			return nil, err
-		}
-	}
-	c.Scope, c.ScopeRoot = filepath.Base(root), root
-	c.MgmtArtifact = filepath.Join(root, "artifacts", "mgmt", "sets", set, c.Name+".json")
-	c.StateDir = stateDir(root, c.Name)
-	return c, nil
-}
-
-func stateDir(root, name string) string { return filepath.Join(root, "workloads", name) }
-
-// scopeRoot is the root of the scope that is named, or of the only one.
-func scopeRoot(scope string, getenv func(string) string) (string, error) {
-	host, err := store.ThisHost()
+	paths, err := layout.Locate(h.Rete, cmp.Or(h.Name, workload), h.Set)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	host.Getenv = getenv
-	layout, err := store.Resolve(host)
-	if err != nil {
-		return "", err
-	}
-	scope, err = layout.ChooseScope(scope)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(layout.RetesDir(), scope), nil
-}
-
-// activeSet reads which set of a scope is active. It takes no lock: the agent of
-// the scope may be running, and replaces this file whole.
-func activeSet(root string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "artifacts", "mgmt", "current"))
-	if err != nil {
-		return "", fmt.Errorf("active set of the scope: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
+	return &program.Context{
+		Scope: paths.Scope, Name: paths.Name, StateDir: paths.StateDir,
+		ScopeRoot: paths.ScopeRoot, MgmtArtifact: paths.Artifact,
+	}, nil
 }

@@ -11,7 +11,7 @@ import (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "reset" {
-		os.Exit(reset(os.Args[2:], os.Getenv, os.Stdout, os.Stderr))
+		os.Exit(reset(os.Args[2:], os.Stdout, os.Stderr))
 	}
 	program.Program{
 		Name:    "flor-coordinator",

@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/florete/flor/relay"
+	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise/program"
 )
 
@@ -24,7 +26,7 @@ every node.
 // reset forgets everything in a state directory that no coordinator holds
 // (CRD-3). It is the only way round the monotonic gate, and only for somebody
 // who is on the machine.
-func reset(args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+func reset(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("flor-coordinator reset", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	rete := flags.String("rete", "", "the `SCOPE`; may be left out where one is enrolled, or FLORWL_STATE_DIR is set")
@@ -38,15 +40,15 @@ func reset(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 		fmt.Fprintf(stderr, "flor-coordinator reset takes no argument, got %q\n", flags.Arg(0))
 		return program.ExitUsage
 	}
-	if err := forget(*rete, getenv, stdout, stderr); err != nil {
+	if err := forget(*rete, stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "flor-coordinator reset:", err)
 		return program.ExitCrash
 	}
 	return program.ExitOK
 }
 
-func forget(rete string, getenv func(string) string, stdout, stderr io.Writer) error {
-	dir, err := resetDir(rete, getenv)
+func forget(rete string, stdout, stderr io.Writer) error {
+	dir, err := resetDir(rete)
 	if err != nil {
 		return err
 	}
@@ -72,13 +74,13 @@ func forget(rete string, getenv func(string) string, stdout, stderr io.Writer) e
 
 // resetDir is the state directory that is meant: of the scope that is named, of
 // the environment, or of the only scope.
-func resetDir(rete string, getenv func(string) string) (string, error) {
-	if dir := getenv("FLORWL_STATE_DIR"); rete == "" && dir != "" {
+func resetDir(rete string) (string, error) {
+	if dir := os.Getenv("FLORWL_STATE_DIR"); rete == "" && dir != "" {
 		return dir, nil
 	}
-	root, err := scopeRoot(rete, getenv)
+	layout, err := store.ThisLayout()
 	if err != nil {
 		return "", err
 	}
-	return stateDir(root, workload), nil
+	return layout.LocateState(rete, workload)
 }
