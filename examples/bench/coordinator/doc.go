@@ -3,7 +3,8 @@
 // things too:
 //
 //   - load: answers a second to wrk with 64 connections, a 304 and a set of
-//     30 KiB, beside nginx that serves the same bytes as a static file with ETag;
+//     30 KiB, beside nginx that serves the same bytes as a static file with ETag,
+//     and what each gives for a second of processor time;
 //   - publish: the time of a publish of many nodes beside the time that parsing the
 //     same bytes and writing them to the disk with an fsync take, and the 99th
 //     percentile of what readers wait for while publishes run and while none do.

@@ -57,7 +57,8 @@ func startNginx(ctx context.Context, dir string, set []byte) (*nginx, error) {
 		return nil, err
 	}
 	if err := n.await(ctx, set); err != nil {
-		return nil, errors.Join(err, n.stop())
+		_, err = n.stop(err)
+		return nil, err
 	}
 	return n, nil
 }
@@ -108,9 +109,9 @@ func (n *nginx) await(ctx context.Context, set []byte) error {
 	}
 }
 
-func (n *nginx) stop() error {
-	if err := n.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		return err
-	}
-	return n.cmd.Wait()
+// stop ends it, adds what fails then to err, and tells what processor time it and
+// its workers have used.
+func (n *nginx) stop(err error) (time.Duration, error) {
+	err = errors.Join(err, n.cmd.Process.Signal(syscall.SIGQUIT), n.cmd.Wait())
+	return n.cmd.ProcessState.UserTime() + n.cmd.ProcessState.SystemTime(), err
 }
