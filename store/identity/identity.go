@@ -109,6 +109,7 @@ func (s *Store) SVID(id spiffeid.ID) (*x509svid.SVID, error) {
 type Certificate struct {
 	File        string      // name below certs/
 	ID          spiffeid.ID // zero where the file is no certificate with one SPIFFE ID
+	NotBefore   time.Time
 	NotAfter    time.Time
 	Fingerprint string
 	Err         error // why it cannot be read; nil when it can
@@ -147,7 +148,7 @@ func describe(fsys durable.FS, file string) Certificate {
 		c.Err = err
 		return c
 	}
-	c.NotAfter, c.Fingerprint = cert.NotAfter, Fingerprint(cert)
+	c.NotBefore, c.NotAfter, c.Fingerprint = cert.NotBefore, cert.NotAfter, Fingerprint(cert)
 	c.ID, c.Err = x509svid.IDFromCert(cert)
 	return c
 }

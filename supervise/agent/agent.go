@@ -37,6 +37,9 @@ type Options struct {
 	// Stall is how long a fetch may stand still [30 s], FetchWithin how long it
 	// may take in all beyond the time it is held [10 min] (AGT-4.1).
 	Stall, FetchWithin time.Duration
+	// Clock is the wall clock by which certificates are judged; nil is the
+	// machine's. All waiting goes by the monotonic clock.
+	Clock func() time.Time
 	// OwnProcess says that the agent is all that this process does, so that it
 	// may become a child subreaper and move to a cgroup, in order to end what
 	// workloads leave behind (SUP-5).
@@ -73,6 +76,9 @@ type Agent struct {
 // 69 where the log destination does not answer, 78 where something has to be
 // set right first (see [program.ExitCode]).
 func New(opts Options) (*Agent, error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
 	opts.ConfirmWithin = cmp.Or(opts.ConfirmWithin, confirmWithin)
 	a := &Agent{
 		opts: opts, log: opts.Log, shut: func() error { return nil },
@@ -182,7 +188,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 		Subreaper: a.opts.OwnProcess, Cgroup: a.opts.OwnProcess,
 	})
 	a.host.beside = a.sup.RunBeside
-	vault := &vault{scope: a.scope}
+	vault := &vault{scope: a.scope, clock: a.opts.Clock}
 	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
 	a.server = control.NewServer(a.newBackend(vault, anchor.TrustDomain.Name()), a.component("control"))
@@ -214,7 +220,7 @@ func (a *Agent) newBackend(vault *vault, trustDomain string) *backend {
 	return &backend{
 		host: a.host, board: a.board, sup: a.sup, sync: a.sync, vault: vault, counters: a.counters,
 		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink,
-		trust: trustDomain, build: a.opts.Build, since: time.Now(),
+		clock: a.opts.Clock, trust: trustDomain, build: a.opts.Build, since: time.Now(),
 	}
 }
 

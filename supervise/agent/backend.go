@@ -23,6 +23,7 @@ type backend struct {
 	counters *counters
 	identity *identities
 	sink     *logSink
+	clock    func() time.Time
 	trust    string
 	build    string
 	since    time.Time
@@ -32,15 +33,17 @@ type backend struct {
 func (b *backend) Status() control.StatusDoc {
 	now := time.Now()
 	f := b.board.read()
+	certificates, unreadable := b.identity.certificates()
 	p := portrait{
-		now: now, scope: b.host.scope, trust: b.trust, facts: f,
+		now: now, clock: b.clock(), scope: b.host.scope, trust: b.trust, facts: f,
 		self: control.Agent{
 			PID: os.Getpid(), Since: b.since.UTC(),
 			UptimeMS: now.Sub(b.since).Milliseconds(), Build: b.build,
 		},
-		statuses:  b.sup.Status(),
-		missing:   b.host.missing(f.gen),
-		identity:  b.identity.certificates(),
+		statuses: b.sup.Status(),
+		missing:  b.host.missing(f.gen),
+		strays:   b.sup.Strays(),
+		identity: certificates, unreadable: unreadable,
 		retained:  b.vault.retained(),
 		sinkFault: b.sink.trouble(),
 	}

@@ -18,8 +18,10 @@ const (
 
 // condition is what the agent knows about itself when it is asked how it is.
 type condition struct {
-	now       time.Time
-	workloads []observed
+	// now is by the clock of the timers, clock by the one that certificates are
+	// judged by.
+	now, clock time.Time
+	workloads  []observed
 	// recovered: the active set is not the newest one admitted (SET-5).
 	// trustLost: state.json is gone (SET-6).
 	recovered, trustLost bool
@@ -33,27 +35,34 @@ type condition struct {
 	since   time.Time
 	// sinkTrouble says why the log destination could not be opened.
 	sinkTrouble string
-	// certificates are those of the identity store.
+	// strays are processes that workloads left and nobody may end (SUP-5).
+	strays []supervise.Stray
+	// certificates are those of the identity store, unreadable says what of it
+	// could not be read.
 	certificates []certificate
+	unreadable   []error
 }
 
 // observed is one workload with what the supervisor tells of it.
 type observed struct {
 	liveness
-	since time.Time
-	pid   int
+	since   time.Time
+	pid     int
+	nextTry time.Time
 }
 
 // certificate is what health needs of one in the store.
 type certificate struct {
-	id       string
-	notAfter time.Time
+	id                  string
+	notBefore, notAfter time.Time
 }
 
-// health lists what is wrong in plain words, the most urgent first; it is
-// empty when all is well. It is a function of values.
+// health lists what is wrong, each with what to do about it, in the order in
+// which a person should look: what other problems may come of stands first. It
+// is empty when all is well, and a function of values (AGT-10).
 func health(c condition) []string {
-	problems := []string{}
+	problems := append([]string{}, c.certificateProblems()...)
+	problems = append(problems, c.trustProblems()...)
 	for _, w := range c.workloads {
 		problems = append(problems, w.problems(c.now)...)
 	}
@@ -64,10 +73,32 @@ func health(c condition) []string {
 	if c.sinkTrouble != "" {
 		problems = append(problems, "log: "+c.sinkTrouble)
 	}
+	for _, s := range c.strays {
+		problems = append(problems, fmt.Sprintf("process %d (%s) was left by a workload and cannot be told whose it is: end it by hand", s.PID, s.Command))
+	}
 	for _, cert := range c.certificates {
-		problems = append(problems, cert.problems(c.now)...)
+		problems = append(problems, cert.soon(c.clock)...)
 	}
 	return problems
+}
+
+// certificateProblems tells what keeps this node from proving who it is.
+func (c condition) certificateProblems() []string {
+	var problems []string
+	for _, fault := range c.unreadable {
+		problems = append(problems, fmt.Sprintf("identity: %v; remedy: flor enroll with a new bundle", fault))
+	}
+	for _, cert := range c.certificates {
+		problems = append(problems, cert.invalid(c.clock)...)
+	}
+	return problems
+}
+
+func (c condition) trustProblems() []string {
+	if !c.trustLost {
+		return nil
+	}
+	return []string{"trust-state-lost: agent/state.json is gone, so no set can be admitted; workloads run on; remedy: flor enroll with a new bundle"}
 }
 
 func (w observed) problems(now time.Time) []string {
@@ -82,7 +113,20 @@ func (w observed) problems(now time.Time) []string {
 		}
 		return []string{fmt.Sprintf("%s: is being stopped since %s, process %d holds it", w.name, stamp(w.since), w.pid)}
 	}
-	return []string{fmt.Sprintf("%s: %s since %s", w.name, withReason(w.state, w.reason), stamp(w.since))}
+	return []string{fmt.Sprintf("%s: %s since %s%s", w.name, withReason(w.state, w.reason), stamp(w.since), w.remedy())}
+}
+
+// remedy is what to do about a workload that does not run.
+func (w observed) remedy() string {
+	switch w.state {
+	case supervise.Backoff:
+		return ", tried again at " + stamp(w.nextTry)
+	case supervise.CrashLooping:
+		return fmt.Sprintf(", tried again at %s; its log says why; at once: flor agent restart %s", stamp(w.nextTry), w.name)
+	case supervise.Rejected:
+		return fmt.Sprintf("; it cannot serve its artifact and is not tried again: publish one that it can; to try this one: flor agent restart %s", w.name)
+	}
+	return ""
 }
 
 func (w observed) portProblems() []string {
@@ -97,11 +141,8 @@ func (w observed) portProblems() []string {
 
 func (c condition) setProblems() []string {
 	var problems []string
-	if c.trustLost {
-		problems = append(problems, "trust-state-lost: agent/state.json is gone, so no set can be admitted; workloads run on; remedy: flor enroll with a new bundle")
-	}
 	if c.recovered {
-		problems = append(problems, fmt.Sprintf("recovered: the set v%d was damaged on disk, an older or partial one runs (v%d)", c.mark, c.active))
+		problems = append(problems, fmt.Sprintf("recovered: the set v%d was damaged on disk, an older or partial one runs (v%d); the next sync that brings v%d or newer mends it", c.mark, c.active, c.mark))
 	}
 	if len(c.late) > 0 {
 		problems = append(problems, fmt.Sprintf("set v%d is active but not confirmed: %s", c.active, strings.Join(c.late, "; ")))
@@ -109,14 +150,25 @@ func (c condition) setProblems() []string {
 	return problems
 }
 
-func (c certificate) problems(now time.Time) []string {
-	switch left := c.notAfter.Sub(now); {
-	case left <= 0:
-		return []string{fmt.Sprintf("certificate of %s expired at %s", c.id, stamp(c.notAfter))}
-	case left < expirySoon:
-		return []string{fmt.Sprintf("certificate of %s expires at %s", c.id, stamp(c.notAfter))}
+// invalid tells of a certificate that nobody accepts now. One of the future
+// means that the clock is wrong, since enrolment has checked it.
+func (c certificate) invalid(clock time.Time) []string {
+	switch {
+	case clock.Before(c.notBefore):
+		return []string{fmt.Sprintf("the clock says %s, but the certificate of %s is valid from %s: set the clock", stamp(clock), c.id, stamp(c.notBefore))}
+	case !clock.Before(c.notAfter):
+		return []string{fmt.Sprintf("the certificate of %s expired at %s, so peers turn it down: flor enroll with a new bundle", c.id, stamp(c.notAfter))}
 	}
 	return nil
+}
+
+// soon tells of one that is about to expire.
+func (c certificate) soon(clock time.Time) []string {
+	left := c.notAfter.Sub(clock)
+	if clock.Before(c.notBefore) || left <= 0 || left > expirySoon {
+		return nil
+	}
+	return []string{fmt.Sprintf("the certificate of %s expires at %s, in %d days: flor enroll with a new bundle before", c.id, stamp(c.notAfter), int(left.Hours()/24))}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -15,30 +16,48 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	workload := func(state supervise.State, reason string, ready *program.Readiness) []observed {
-		return []observed{{liveness: liveness{name: "flor", state: state, reason: reason, ready: ready}, since: now.Add(-time.Minute), pid: 7}}
+		return []observed{{liveness: liveness{name: "flor", state: state, reason: reason, ready: ready}, since: now.Add(-time.Minute), pid: 7, nextTry: now.Add(time.Second)}}
 	}
+	cert := func(from, until time.Duration) certificate { return certificate{"id", now.Add(from), now.Add(until)} }
 	tests := []struct {
 		name string
 		c    condition
 		want []string
 	}{
-		{"all well", condition{workloads: workload(supervise.Up, "", &program.Readiness{Ready: true}), certificates: []certificate{{"id", now.Add(30 * 24 * time.Hour)}}}, []string{}},
+		{"all well", condition{workloads: workload(supervise.Up, "", &program.Readiness{Ready: true}), certificates: []certificate{cert(-time.Hour, 30*24*time.Hour)}}, []string{}},
 		{"starting is no problem", condition{workloads: workload(supervise.Starting, "", nil)}, []string{}},
-		{"a crash loop is", condition{workloads: workload(supervise.CrashLooping, "signal 9", nil)}, []string{"flor: crash-looping (signal 9) since 2026-05-01T11:59:00Z"}},
+		{"a crash is", condition{workloads: workload(supervise.Backoff, "exit code 3", nil)}, []string{"flor: backoff (exit code 3) since 2026-05-01T11:59:00Z, tried again at 2026-05-01T12:00:01Z"}},
+		{"a crash loop is", condition{workloads: workload(supervise.CrashLooping, "signal 9", nil)}, []string{"flor: crash-looping (signal 9) since 2026-05-01T11:59:00Z, tried again at 2026-05-01T12:00:01Z; its log says why; at once: flor agent restart flor"}},
+		{"a rejected artifact is", condition{workloads: workload(supervise.Rejected, "exit code 78", nil)}, []string{"flor: rejected (exit code 78) since 2026-05-01T11:59:00Z; it cannot serve its artifact and is not tried again: publish one that it can; to try this one: flor agent restart flor"}},
 		{"a refused artifact is", condition{workloads: workload(supervise.Unverified, "", nil)}, []string{"flor: unverified since 2026-05-01T11:59:00Z"}},
+		{"a stopped one is", condition{workloads: workload(supervise.Stopped, "", nil)}, []string{"flor: stopped since 2026-05-01T11:59:00Z"}},
 		{"a busy port is", condition{workloads: workload(supervise.Up, "", &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:80"}})}, []string{"flor: waits for 127.0.0.1:80"}},
+		{"what runs and is not ready is", condition{workloads: workload(supervise.Up, "", &program.Readiness{})}, []string{"flor: runs, but is not ready"}},
 		{"a slow stop names its process", condition{workloads: workload(supervise.Stopping, "", nil)}, []string{"flor: is being stopped since 2026-05-01T11:59:00Z, process 7 holds it"}},
-		{"a recovered set is", condition{recovered: true, active: 3, mark: 4}, []string{"recovered: the set v4 was damaged on disk, an older or partial one runs (v3)"}},
+		{"a recovered set is", condition{recovered: true, active: 3, mark: 4}, []string{"recovered: the set v4 was damaged on disk, an older or partial one runs (v3); the next sync that brings v4 or newer mends it"}},
 		{"lost trust is", condition{trustLost: true}, []string{"trust-state-lost: agent/state.json is gone, so no set can be admitted; workloads run on; remedy: flor enroll with a new bundle"}},
 		{"a set that is not confirmed is", condition{active: 5, late: []string{"flor: rejected"}}, []string{"set v5 is active but not confirmed: flor: rejected"}},
 		{"a sync in trouble is", condition{trouble: "FL1409 unreachable: refused", since: now}, []string{"sync: FL1409 unreachable: refused, since 2026-05-01T12:00:00Z"}},
-		{"an expired certificate is", condition{certificates: []certificate{{"id", now}}}, []string{"certificate of id expired at 2026-05-01T12:00:00Z"}},
-		{"one about to expire is", condition{certificates: []certificate{{"id", now.Add(time.Hour)}}}, []string{"certificate of id expires at 2026-05-01T13:00:00Z"}},
+		{"a process that nobody may end is", condition{strays: []supervise.Stray{{PID: 9, Command: "sleep"}}}, []string{"process 9 (sleep) was left by a workload and cannot be told whose it is: end it by hand"}},
+		{"an expired certificate is", condition{certificates: []certificate{cert(-time.Hour, 0)}}, []string{"the certificate of id expired at 2026-05-01T12:00:00Z, so peers turn it down: flor enroll with a new bundle"}},
+		{"one of the future is a wrong clock", condition{certificates: []certificate{cert(time.Hour, 2*time.Hour)}}, []string{"the clock says 2026-05-01T12:00:00Z, but the certificate of id is valid from 2026-05-01T13:00:00Z: set the clock"}},
+		{"one that expires in 14 days is", condition{certificates: []certificate{cert(-time.Hour, 14*24*time.Hour)}}, []string{"the certificate of id expires at 2026-05-15T12:00:00Z, in 14 days: flor enroll with a new bundle before"}},
+		{"one that expires a second later is not", condition{certificates: []certificate{cert(-time.Hour, 14*24*time.Hour+time.Second)}}, []string{}},
+		{"one that cannot be read is", condition{unreadable: []error{errors.New("alpha.crt: no PEM")}}, []string{"identity: alpha.crt: no PEM; remedy: flor enroll with a new bundle"}},
+		{"what others come of stands first", condition{
+			workloads: workload(supervise.Unverified, "", nil), trouble: "FL3201", since: now,
+			certificates: []certificate{cert(-time.Hour, time.Hour), cert(-time.Hour, -time.Minute)},
+		}, []string{
+			"the certificate of id expired at 2026-05-01T11:59:00Z, so peers turn it down: flor enroll with a new bundle",
+			"flor: unverified since 2026-05-01T11:59:00Z",
+			"sync: FL3201, since 2026-05-01T12:00:00Z",
+			"the certificate of id expires at 2026-05-01T13:00:00Z, in 0 days: flor enroll with a new bundle before",
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.c.now = now
+			tt.c.now, tt.c.clock = now, now
 			if diff := cmp.Diff(tt.want, health(tt.c)); diff != "" {
 				t.Error(diff)
 			}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/florete/flor/store/identity"
@@ -12,24 +13,24 @@ import (
 // reads no key (AGT-2).
 type identities struct{ dir string }
 
-// certificates lists what the store holds now; a store that cannot be read has
-// none, and health tells of the vertex that misses them.
-func (i *identities) certificates() []control.Certificate {
-	list := []control.Certificate{}
+// certificates lists what the store holds now. faults says what cannot be read.
+func (i *identities) certificates() (list []control.Certificate, faults []error) {
+	list = []control.Certificate{}
 	opened, err := identity.Open(i.dir)
 	if err != nil {
-		return list
+		return list, []error{err}
 	}
 	certificates, err := opened.Certificates()
 	if err != nil {
-		return list
+		return list, []error{fmt.Errorf("list the certificates in %s: %w", i.dir, err)}
 	}
 	for _, c := range certificates {
 		if c.Err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", c.File, c.Err))
 			continue
 		}
-		list = append(list, control.Certificate{ID: c.ID.String(), NotAfter: c.NotAfter.UTC()})
+		list = append(list, control.Certificate{ID: c.ID.String(), NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC()})
 	}
 	slices.SortFunc(list, func(a, b control.Certificate) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return list, faults
 }

@@ -10,16 +10,20 @@ import (
 
 // portrait is all that a status document is made of.
 type portrait struct {
-	now       time.Time
-	self      control.Agent
-	scope     string
-	trust     string // trust domain
-	facts     facts
-	statuses  []supervise.Status
-	missing   map[string]error // executables that the lib directory lacks, by workload
-	identity  []control.Certificate
-	retained  []uint64
-	sinkFault error
+	now time.Time
+	// clock is the time by which certificates are judged.
+	clock      time.Time
+	self       control.Agent
+	scope      string
+	trust      string // trust domain
+	facts      facts
+	statuses   []supervise.Status
+	missing    map[string]error // executables that the lib directory lacks, by workload
+	strays     []supervise.Stray
+	identity   []control.Certificate
+	unreadable []error // what identity lacks
+	retained   []uint64
+	sinkFault  error
 }
 
 // document draws the status document (AGT-9). It is a function of values.
@@ -98,7 +102,7 @@ func wireReadiness(r *program.Readiness) *control.Readiness {
 // condition is what the health list is made of.
 func (p portrait) condition() condition {
 	c := condition{
-		now: p.now, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
+		now: p.now, clock: p.clock, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
 		active: p.facts.gen.version, mark: p.facts.state.Mark,
 		late: p.facts.late, trouble: p.facts.trouble, since: p.facts.troubleSince,
 	}
@@ -108,11 +112,11 @@ func (p portrait) condition() condition {
 	for _, s := range p.statuses {
 		c.workloads = append(c.workloads, observed{
 			liveness: liveness{name: s.Name, state: s.State, reason: p.reason(s), ready: p.facts.ready[s.Name]},
-			since:    s.Since, pid: s.PID,
+			since:    s.Since, pid: s.PID, nextTry: s.NextTry,
 		})
 	}
 	for _, cert := range p.identity {
-		c.certificates = append(c.certificates, certificate{cert.ID, cert.NotAfter})
+		c.certificates = append(c.certificates, certificate{cert.ID, cert.NotBefore, cert.NotAfter})
 	}
 	return c
 }

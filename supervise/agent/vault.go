@@ -18,6 +18,7 @@ import (
 type vault struct {
 	mu    sync.Mutex
 	scope *store.Scope
+	clock func() time.Time
 }
 
 // verify checks the members of a set document against the trust held
@@ -29,7 +30,7 @@ func (v *vault) verify(state store.State, node string, members [][]byte) (*schem
 	if err != nil {
 		return nil, err
 	}
-	return schema.VerifySet(held, node, members, time.Now())
+	return schema.VerifySet(held, node, members, v.clock())
 }
 
 func (v *vault) stage(set *schema.Set) (*store.Staged, error) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -21,6 +22,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/envelopetest"
@@ -46,6 +49,7 @@ type world struct {
 	log       *logDaemon
 	logTo     string
 
+	clock                             func() time.Time
 	confirmWithin, stall, fetchWithin time.Duration
 
 	stop func() error
@@ -178,6 +182,7 @@ func (w *world) enrol(texts [][]byte) {
 		{Name: "rete.json", Mode: 0o600, Data: []byte(`{"trust_domain":"demo"}` + "\n")},
 		{Name: "ca.crt", Mode: 0o600, Data: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.authority.CA.Raw})},
 		{Name: "certs", Mode: fs.ModeDir | 0o700},
+		{Name: "certs/alpha.crt", Mode: 0o600, Data: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.nodeCert().Raw})},
 	}
 	err = store.Create(w.layout.State, w.scope, store.Enrolment{Identity: identity, Set: set})
 	if err := errors.Join(err, lock.Release()); err != nil {
@@ -185,10 +190,16 @@ func (w *world) enrol(texts [][]byte) {
 	}
 }
 
+// nodeCert is a certificate of the node, valid from an hour ago for 90 days.
+func (w *world) nodeCert() *x509.Certificate {
+	id := spiffeid.RequireFromSegments(w.authority.TrustDomain, "node", "alpha")
+	return w.authority.Issue(id, envelopetest.Valid(time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, 90))).Cert
+}
+
 func (w *world) options() Options {
 	return Options{
 		Layout: w.layout, Scope: w.scope, Build: "test", LogDestination: w.logTo, ConfirmWithin: w.confirmWithin,
-		Stall: w.stall, FetchWithin: w.fetchWithin,
+		Clock: w.clock, Stall: w.stall, FetchWithin: w.fetchWithin,
 		Policy: supervise.Policy{
 			Liveness: 100 * time.Millisecond, MinDelay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond,
 			StopGrace: 5 * time.Second,

@@ -87,8 +87,9 @@ type Readiness struct {
 
 // Certificate is one certificate of the identity store.
 type Certificate struct {
-	ID       string    `json:"id"`
-	NotAfter time.Time `json:"not_after"`
+	ID        string    `json:"id"`
+	NotBefore time.Time `json:"not_before"`
+	NotAfter  time.Time `json:"not_after"`
 }
 
 // Result is how a sync ended. Refused is a set that was understood and turned
