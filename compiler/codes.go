@@ -25,8 +25,8 @@ func Registry() []diag.Code {
 	return all
 }
 
-// Explain returns the page of a code of [Registry]: cause, example and fix. It
-// is false for a code that is none of them.
+// Explain returns the page of a code of this package or of facade: cause and
+// fix, and for those of [Registry] an example. It is false for other codes.
 func Explain(id string) (diag.Page, bool) {
 	for _, source := range []struct {
 		codes []diag.Code
@@ -42,7 +42,7 @@ func Explain(id string) (diag.Page, bool) {
 			}
 		}
 	}
-	return diag.Page{}, false
+	return explainRefusal(id)
 }
 
 // Codes maps each code of this package to one line: the diagnostics of

@@ -31,3 +31,15 @@ func TestEveryCodeHasAPage(t *testing.T) {
 		t.Error("a code that is none has a page")
 	}
 }
+
+// TestEveryCodeOfThePackageIsExplained covers the refusals as well, which have
+// no place and so no example.
+func TestEveryCodeOfThePackageIsExplained(t *testing.T) {
+	t.Parallel()
+	for id := range compiler.Codes() {
+		page, ok := compiler.Explain(id)
+		if !ok || page.Title == "" || page.Reason == "" || page.Cause == "" || page.Fix == "" {
+			t.Errorf("the page of %s is incomplete: %+v", id, page)
+		}
+	}
+}
