@@ -288,13 +288,18 @@ func (r *Rotation) Next() string {
 // nextOf tells a signer that waits to take over from one that waits to go: the
 // one is newer than the signer that signs, the other older.
 func nextOf(first SignerState, others []SignerState) string {
-	newest := slices.MaxFunc(others, func(a, b SignerState) int { return a.NotBefore.Compare(b.NotBefore) })
-	if newest.NotBefore.After(first.NotBefore) {
+	newest := slices.MaxFunc(others, byAge)
+	switch newest.NotBefore.Compare(first.NotBefore) {
+	case 1:
 		return fmt.Sprintf("retectl ca rotate-signer switch %s, once nodes had the time to fetch: every published set lists it", newest.Name)
+	case 0:
+		return fmt.Sprintf("retectl ca rotate-signer switch %[1]s, if it is to take over, or retire %[1]s, if it is to go", newest.Name)
 	}
-	oldest := slices.MinFunc(others, func(a, b SignerState) int { return a.NotBefore.Compare(b.NotBefore) })
+	oldest := slices.MinFunc(others, byAge)
 	return fmt.Sprintf("retectl ca rotate-signer retire %s, if it is to go and nodes had the time to fetch: it signs nothing any more", oldest.Name)
 }
+
+func byAge(a, b SignerState) int { return a.NotBefore.Compare(b.NotBefore) }
 
 // checkSigners refuses a source that lists a key which was retired: a node that
 // saw it go takes no set with it, ever (ENV-12).

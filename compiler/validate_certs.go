@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
@@ -180,6 +181,8 @@ func parseCert(text []byte) (*x509.Certificate, error) {
 	switch {
 	case block == nil:
 		return nil, errors.New("it has no PEM block")
+	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
+		return nil, errors.New("it is a private key, which does not belong in a repository: take it out, and if it was ever committed, make another")
 	case block.Type != "CERTIFICATE":
 		return nil, fmt.Errorf("it is a PEM block %s", block.Type)
 	}
