@@ -81,16 +81,21 @@ func (v *Vertex) settleLocked() {
 			delete(v.faults, id)
 		}
 	}
-	if v.draining.Load() {
-		return
+	if !v.draining.Load() {
+		v.inbounds.set(v.wanted(keys))
 	}
+}
+
+// wanted lists the local ports that should be open: those of the tables whose
+// principal has a certificate (VTX-12).
+func (v *Vertex) wanted(keys *keys) []inbound {
 	var want []inbound
 	for _, in := range v.tables.Load().inbounds {
 		if keys.byID[in.principal] != nil {
 			want = append(want, in)
 		}
 	}
-	v.inbounds.set(want)
+	return want
 }
 
 func (v *Vertex) watchIdentities() {

@@ -2,6 +2,7 @@ package vertex
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -199,6 +200,28 @@ func TestMissingIdentityDelaysNobodyElse(t *testing.T) {
 	}
 	if _, err := viaSOCKS(t, d.nearPlan.ports[bob], host(t, d.web)+":80"); err != nil {
 		t.Errorf("after the identity came: %v", err)
+	}
+}
+
+// VTX-13: a port that should be open and is not yet is waited for at every
+// moment, also between finding its principal's identity and opening it.
+func TestAPortIsNamedAsWaitingUntilItListens(t *testing.T) {
+	t.Parallel()
+	d, bob := crowd(t)
+	d.near.stop()
+	d.nearIDs = newWallet(d.aliceID)
+	d.near = raise(t, d.nearPlan.payload(t), d.nearIDs, Options{})
+	d.nearIDs.put(authority.Issue(bob))
+	if err := d.near.keys.load(d.near.tables.Load().locals); err != nil {
+		t.Fatal(err)
+	}
+	port := d.nearPlan.ports[bob]
+	if got := d.near.Ready().Waiting; !slices.Contains(got, port) {
+		t.Errorf("before it is opened: waiting for %q, want %s among them", got, port)
+	}
+	d.near.settle()
+	if got := d.near.Ready(); len(got.Waiting) > 0 || !slices.Contains(got.Listening, port) {
+		t.Errorf("once it is open: %+v", got)
 	}
 }
 

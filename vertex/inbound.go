@@ -42,7 +42,7 @@ func (i *inbounds) set(want []inbound) {
 	}
 	for _, in := range want {
 		if i.ports[in] == nil && !i.closed {
-			i.ports[in] = i.open(in)
+			i.ports[in] = i.start(in)
 		}
 	}
 }
@@ -55,21 +55,20 @@ func (i *inbounds) close() {
 	i.set(nil)
 }
 
-// state lists the addresses that are open and those that are busy.
-func (i *inbounds) state() (listening, waiting []string) {
+// open lists the addresses that listen.
+func (i *inbounds) open() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	var listening []string
 	for in, p := range i.ports {
 		if p.isOpen() {
 			listening = append(listening, in.listen)
-		} else {
-			waiting = append(waiting, in.listen)
 		}
 	}
-	return listening, waiting
+	return listening
 }
 
-func (i *inbounds) open(in inbound) *port {
+func (i *inbounds) start(in inbound) *port {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &port{inbound: in, cancel: cancel, ended: make(chan struct{})}
 	err := p.listen(ctx)

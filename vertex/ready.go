@@ -17,18 +17,36 @@ func (v *Vertex) WaitReady(ctx context.Context) error {
 	}
 }
 
-// Ready tells what is open and what is waited for (VTX-12, VTX-13).
+// Ready tells what is open and what is waited for (VTX-12, VTX-13). What should
+// be open and is not is waited for, also while it is being opened.
 func (v *Vertex) Ready() Readiness {
-	listening, waiting := v.inbounds.state()
-	if e := v.endpoint.get(); e != nil {
-		listening = append(listening, "udp "+e.udp.LocalAddr().String())
+	keys, endpoint := v.keys.current.Load(), v.endpoint.get()
+	listening := v.inbounds.open()
+	waiting := v.unopened(keys, listening)
+	for id := range keys.faults {
+		waiting = append(waiting, "identity "+id.String())
+	}
+	if endpoint != nil {
+		listening = append(listening, "udp "+endpoint.udp.LocalAddr().String())
 	} else {
 		waiting = append(waiting, "udp "+cmp.Or(v.tables.Load().listen(), "any port"))
 	}
-	for id := range v.keys.current.Load().faults {
-		waiting = append(waiting, "identity "+id.String())
-	}
 	slices.Sort(listening)
 	slices.Sort(waiting)
-	return Readiness{v.endpoint.get() != nil && !v.draining.Load(), listening, waiting}
+	return Readiness{endpoint != nil && !v.draining.Load(), listening, waiting}
+}
+
+// unopened lists the wanted local ports that do not listen; a vertex that
+// drains wants none.
+func (v *Vertex) unopened(keys *keys, listening []string) []string {
+	if v.draining.Load() {
+		return nil
+	}
+	var waiting []string
+	for _, in := range v.wanted(keys) {
+		if !slices.Contains(listening, in.listen) {
+			waiting = append(waiting, in.listen)
+		}
+	}
+	return waiting
 }
