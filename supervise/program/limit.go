@@ -170,13 +170,14 @@ func (l *limiter) admit(p place, now time.Time) (ok bool, suppressed uint64) {
 	return true, s.suppressed
 }
 
-// known returns p, or the place that all share when there are too many.
+// known returns p, or the place that all share when there are too many. Then
+// those that were quiet are forgotten, with their counts.
 func (l *limiter) known(p place, now time.Time) place {
 	if _, known := l.seen[p]; known || len(l.seen) < LimitPlaces {
 		return p
 	}
 	for other, s := range l.seen {
-		if s.suppressed == 0 && now.Sub(s.passed) >= l.every {
+		if now.Sub(s.passed) >= l.every {
 			delete(l.seen, other)
 		}
 	}
