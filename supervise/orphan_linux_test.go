@@ -34,6 +34,7 @@ var leavings = []struct {
 	{name: "writing without end to fd 2", script: `setsid sh -c 'echo $$ >$D/pid; while :; do echo noise >&2; done' &`},
 	{name: "forking without end", script: `setsid sh -c 'echo $$ >$D/pid; while :; do setsid sleep 1 & sleep 0.002; done' &`},
 	{name: "clearing the environment below one who has it", script: `setsid sh -c 'env -i sleep 1000 & echo $! >$D/pid; wait' &`},
+	{name: "clearing the environment in the group", script: `env -i D=$D sh -c 'setsid sleep 1000 & echo $! >$D/pid; wait' &`},
 	{name: "clearing its environment", script: `env -i D=$D setsid sh -c 'echo $$ >$D/pid; exec sleep 1000' &`, cleared: true},
 }
 
@@ -198,15 +199,16 @@ func TestOrphansOfOthersAreSpared(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a := marked("a", dir, `setsid sleep 1000 & while ! test -e $D/end; do sleep 0.01; done; exit 78`)
-	b := marked("b", dir, `(setsid sleep 1000 &); sleep 1000 & wait`)
+	b := marked("b", dir, `(setsid sleep 1000 &); (env -i D=$D sh -c 'echo >$D/cleared; exec sleep 1000' &); sleep 1000 & wait`)
 	for _, each := range []ordered{a, b} {
 		t.Cleanup(func() { endCarriers(t, each.Marker) })
 	}
 	o := startIn(t, "", orderlySetup{Subreaper: true})
 	o.order(orders{Specs: []ordered{a, b}, Beside: []beside{
-		{Script: `echo >$D/beside; while ! test -e $D/after; do sleep 0.01; done; exit 7`, Env: a.Env},
+		{Script: `(sh -c 'echo $$ >$D/beside; exec sleep 1000' &); while ! test -e $D/after; do sleep 0.01; done; exit 7`, Env: a.Env},
 	}})
-	awaitText(t, filepath.Join(dir, "beside"))
+	beside := mustAtoi(t, awaitText(t, filepath.Join(dir, "beside")))
+	awaitText(t, filepath.Join(dir, "cleared"))
 	helpers := awaitCarriers(t, b.Marker, 3)
 	if err := os.WriteFile(filepath.Join(dir, "end"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -215,6 +217,9 @@ func TestOrphansOfOthersAreSpared(t *testing.T) {
 	if left := carriers(t, b.Marker); !slices.Equal(left, helpers) {
 		t.Errorf("of b there were %v, now %v", helpers, left)
 	}
+	if !alive(beside) {
+		t.Error("what runs beside has lost a process")
+	}
 	if err := os.WriteFile(filepath.Join(dir, "after"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -222,6 +227,7 @@ func TestOrphansOfOthersAreSpared(t *testing.T) {
 	if n.Codes[0] != 7 || len(n.Strays) > 0 {
 		t.Errorf("it ended with %d, strays %+v", n.Codes[0], n.Strays)
 	}
+	awaitGone(t, beside)
 }
 
 // SUP-5: orphans that end by themselves are reaped, and no exit is taken from

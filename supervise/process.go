@@ -84,14 +84,15 @@ func openOut(s *Spec, null *os.File) (out *os.File, release func(), err error) {
 	}
 }
 
-// wait waits for the end of the process, ends its group while the group's
-// number is still its own, then what it left outside of it, and reaps it
-// (SUP-5). It is called once.
+// wait waits for the end of the process, ends what it left and its group while
+// the group's number is still its own, and reaps it (SUP-5). What left the group
+// comes first, because its descent from the group proves whose it is. It is
+// called once.
 func (p *process) wait() (*os.ProcessState, error) {
 	defer p.end()
 	awaitExit(p.pid)
-	p.kill()
 	p.lineage.endLeft(p)
+	p.kill()
 	state, err := p.reap()
 	p.lineage.reaped(p.pid, p.marker)
 	p.awaitGroup()
