@@ -25,9 +25,16 @@ func render(w io.Writer, doc control.StatusDoc, now time.Time) {
 	fmt.Fprintf(w, "sync       %s\n", syncLine(doc, now))
 	renderWorkloads(w, doc.Workloads, now)
 	for _, c := range doc.Identity {
-		fmt.Fprintf(w, "identity   %s, valid for %s\n", c.ID, age(c.NotAfter.Sub(now)))
+		fmt.Fprintf(w, "identity   %s, %s\n", c.ID, validity(c, now))
 	}
 	fmt.Fprintf(w, "agent      pid %d, up %s, %s\n", doc.Agent.PID, age(time.Duration(doc.Agent.UptimeMS)*time.Millisecond), doc.Agent.Build)
+}
+
+func validity(c control.Certificate, now time.Time) string {
+	if left := c.NotAfter.Sub(now); left > 0 {
+		return "valid for " + age(left)
+	}
+	return "expired " + age(now.Sub(c.NotAfter)) + " ago"
 }
 
 func renderWorkloads(w io.Writer, workloads []control.Workload, now time.Time) {
@@ -46,6 +53,8 @@ func renderWorkloads(w io.Writer, workloads []control.Workload, now time.Time) {
 func setLine(s control.Set) string {
 	line := fmt.Sprintf("v%d active", s.Active)
 	switch {
+	case s.TrustStateLost:
+		line += ", what was admitted is not known"
 	case s.Pending != 0:
 		line += fmt.Sprintf(", not confirmed yet (mark v%d)", s.Mark)
 	case s.Mark != s.Active:

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -43,5 +47,50 @@ agent      pid 7, up 1m1s, v1.0.0
 	render(&got, doc, now)
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// AGT-10: what a person reads in each state of a node, what is wrong first. The
+// documents are those of the agent's own test.
+func TestStatusInEachState(t *testing.T) {
+	t.Parallel()
+	documents, err := filepath.Glob("../../supervise/agent/testdata/status/*.json")
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("documents: %v %v", documents, err)
+	}
+	for _, path := range documents {
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var doc control.StatusDoc
+			if err := json.Unmarshal(text, &doc); err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			render(&got, doc, time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+			checkGolden(t, filepath.Join("testdata/status", name+".golden"), got.String())
+		})
+	}
+}
+
+func checkGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: %s", path, diff)
 	}
 }

@@ -42,7 +42,7 @@ func judge(h held, o offered) (verdict, error) {
 	floor := max(h.mark, h.active)
 	switch {
 	case o.version < floor:
-		return 0, refuseVersion(Replay, floor, o.version, "the node has accepted v%d, the coordinator offers v%d", floor, o.version)
+		return 0, refuseVersion(Replay, floor, o.version, "the node has accepted v%d, the coordinator offers v%d: publish the newest tree there again", floor, o.version)
 	case o.version > h.mark && o.version-h.mark > maxJump:
 		return 0, refuseVersion(VersionJump, h.mark, o.version, "v%d is more than %d above the mark v%d", o.version, maxJump, h.mark)
 	case o.version == h.active:
