@@ -58,5 +58,30 @@
 //
 // Limits: 256 MiB a publish, 64 MiB and 256 artifacts a node, 60 s a held answer.
 // Bodies are bounded while they are read and timed by progress: 64 KiB in 30 s,
-// those that nobody asked for included. All uploads together hold 512 MiB.
+// those that nobody asked for included. All uploads together hold 512 MiB. So a
+// rete of 10,000 nodes may have sets of 26 KB; more gets 413 and is not published.
+//
+// # Measured
+//
+// Only ratios, because they were measured on two processors shared with other work
+// (load 10 to 30): medians of runs that took turns, by examples/bench/coordinator
+// and by the tests that are named. Single runs went from 0.6 to 1.4 of a median.
+//
+//   - Answers to 64 connections beside nginx with the same bytes as a static file:
+//     0.5 for a 304 and 0.6 for a set of 30 KiB; for a second of processor time 0.4
+//     and 0.4. What bounds it is net/http and the kernel: of the relay's time a
+//     third are reads and writes of sockets, a tenth is allocation and collection
+//     of net/http's requests, and a tenth the handler, deadlines and counter
+//     included.
+//   - A publish of 10,000 nodes, 61 MB, takes 1.2 times as long as parsing the same
+//     bytes and writing them with an fsync (1.0 to 1.7), at most 2.6 times its size
+//     in memory, the tree that it replaces included
+//     (TestALargePublishNeedsLittleMemory in cmd/flor-coordinator).
+//   - Readers' 99th percentile beside one publish after the other was 3 times the
+//     quiet one (1.2 to 8), which is 10 ms: on two processors that others use as
+//     well, a reader waits for a processor, and not for a lock.
+//   - An idle watcher costs 22.3 KiB beyond the kernel's socket. Of 10,000, the last
+//     of 100 that a publish touched was answered 3 to 8 ms after the publish was,
+//     and the last of all others 0.45 s after SIGTERM (TestTenThousandWatches
+//     there).
 package relay
