@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/florete/flor/envelope"
@@ -136,6 +137,25 @@ func TestNothingChangedWritesNothing(t *testing.T) {
 	}
 	if result.Untouched != 4 {
 		t.Errorf("untouched: %d", result.Untouched)
+	}
+}
+
+// CMP-17: what was compiled is recognised by its text, without being parsed.
+func TestAnUntouchedPayloadIsRecognisedByItsText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	for _, n := range w.project() {
+		for _, p := range n.Payloads() {
+			text, err := json.Marshal(p.Value, payloadIndent...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := w.read(setDir(n.Node) + "/" + p.Name + fileSuffix)
+			if diff := cmp.Diff(string(text), string(payloadText([]byte(file)))); diff != "" {
+				t.Errorf("%s of %s (-projected +in the tree):\n%s", p.Name, n.Node, diff)
+			}
+		}
 	}
 }
 

@@ -48,12 +48,24 @@ func rotateStep(c *console, step compiler.Step, does string, run func(*cli.Comma
 				return err
 			}
 			r.step = step
-			if err := r.state.Check(step, r.name); err != nil && !cmd.Bool("at-once") {
+			if err := c.mayTake(cmd, r); err != nil {
 				return err
 			}
 			return run(cmd, r)
 		},
 	}
+}
+
+// mayTake refuses a step that is not due; with --at-once it says what skipping
+// means instead.
+func (c *console) mayTake(cmd *cli.Command, r *rotation) error {
+	err := r.state.Check(r.step, r.name)
+	if err == nil || !cmd.Bool("at-once") || !compiler.IsRefused(err, compiler.ReasonStepSkipped) {
+		return err
+	}
+	c.say("at once, although: %v", err)
+	c.say("nodes believe the new signer by the CA alone; one whose clock lies outside of its certificate's validity stays behind until that is put right")
+	return nil
 }
 
 // rotation is a repository together with where its signers stand.
