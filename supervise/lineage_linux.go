@@ -29,20 +29,29 @@ const (
 // open turns on what the options ask for and this machine has.
 func (l *lineage) open(opts Options) {
 	if opts.Subreaper {
-		err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-		l.reaps = err == nil
-		l.log.Info("child subreaper", "on", l.reaps, "err", err)
+		l.becomeSubreaper()
 	}
-	if !opts.Cgroup {
+	if opts.Cgroup {
+		l.takeCgroup()
+	}
+}
+
+func (l *lineage) becomeSubreaper() {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		l.log.Warn("no child subreaper: what leaves its process group is not ended with its child", "err", err)
 		return
 	}
+	l.reaps = true
+}
+
+func (l *lineage) takeCgroup() {
 	tree, err := openCgroupTree()
 	if err != nil {
-		l.log.Info("no cgroup of its own for each child", "err", err)
+		l.log.Info("no cgroups of their own for children", "why", err)
 		return
 	}
 	l.tree = tree
-	l.log.Info("a cgroup of its own for each child", "group", tree.dir)
+	l.log.Info("each child has a cgroup of its own", "below", tree.dir)
 }
 
 func (l *lineage) close() {
