@@ -7,10 +7,14 @@ import (
 	"github.com/florete/flor/store/durable"
 )
 
+// UnknownError is that of package durable, for callers who keep nothing else
+// by it: nobody can tell which of two states the disk is in (SET-2).
+type UnknownError = durable.UnknownError
+
 // Admit makes a staged set the active one: it gets its final name, its record
 // and its trust are written with a pending mark, and only then current is
 // flipped (SET-3, SET-6, AGT-4 step 4). On error the old set is active, unless
-// the error is a *durable.UnknownError: then the process ends as a crash and
+// the error is an *UnknownError: then the process ends as a crash and
 // reads the truth again.
 func (s *Scope) Admit(st *Staged) (State, error) {
 	if st.dryRoot != nil {
@@ -26,6 +30,9 @@ func (s *Scope) Admit(st *Staged) (State, error) {
 	before := s.state
 	if err := s.saveState(next); err != nil {
 		return s.state, err
+	}
+	if s.state.Active == st.set.Version { // one that has been mended
+		return s.state, nil
 	}
 	if err := s.writeCurrent(st.set.Version); err != nil {
 		s.state = before
@@ -60,10 +67,31 @@ func (st *Staged) publish() error {
 	if st.settled {
 		return nil
 	}
+	if st.mends {
+		return st.mend()
+	}
 	if err := durable.PublishStaged(st.fsys, st.dir); err != nil {
 		return fmt.Errorf("publish %s: %w", st.dir, err)
 	}
 	st.settled = true
+	return nil
+}
+
+// mend replaces the damaged members one by one. At every instant each is as it
+// was or as it was admitted, so that no crash leaves less than there was.
+func (st *Staged) mend() error {
+	for _, m := range st.set.Members {
+		if sameMember(st.fsys, st.dir, m) == nil {
+			continue
+		}
+		if err := durable.PublishStagedFile(st.fsys, st.dir, artifactFile(m.Core().Name)); err != nil {
+			return fmt.Errorf("mend %s: %w", st.dir, err)
+		}
+	}
+	if err := durable.DiscardStaged(st.fsys, st.dir); err != nil {
+		return fmt.Errorf("mend %s: %w", st.dir, err)
+	}
+	st.settled, st.mends = true, false
 	return nil
 }
 

@@ -118,6 +118,47 @@ func TestStageFindsTheSameSet(t *testing.T) {
 	}
 }
 
+// TestStageMendsAnAdmittedSet is a damaged active set without a predecessor: the
+// same set, offered again, makes it whole (SET-5), and no other one does.
+func TestStageMendsAnAdmittedSet(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func(t *testing.T, dir string){
+		"a changed byte":     func(t *testing.T, d string) { flip(t, d, "web.json") },
+		"a member less":      func(t *testing.T, d string) { remove(t, d, "web.json") },
+		"two members":        func(t *testing.T, d string) { flip(t, d, "web.json"); remove(t, d, "edge.json") },
+		"a member as a link": func(t *testing.T, d string) { remove(t, d, "web.json"); link(t, d, "edge.json", "web.json") },
+	}
+	network := newRete()
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stateDir := network.enrol(t, 1)
+			s := open(t, stateDir)
+			load(t, s)
+			whole := snapshot(t, filepath.Join(s.Root(), setDir(1)))
+			damage(t, filepath.Join(s.Root(), setDir(1)))
+			_, err := s.Stage(newRete().set(t, 1))
+			wantReason(t, err, SetConflict)
+			staged, err := s.Stage(network.set(t, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := read(t, filepath.Dir(staged.Path("web")), "web.json"); text == "" {
+				t.Error("what is staged cannot be read before it is admitted")
+			}
+			if st, err := s.Admit(staged); err != nil || st.Active != 1 || s.State().Pending != 1 {
+				t.Fatalf("%+v, %v", st, err)
+			}
+			if diff := cmp.Diff(whole, snapshot(t, filepath.Join(s.Root(), setDir(1)))); diff != "" {
+				t.Errorf("mended (-whole +mended):\n%s", diff)
+			}
+			if loaded := load(t, open(t, stateDir)); loaded.Recovered || len(loaded.Active.Unverified) > 0 {
+				t.Errorf("after a restart: %+v", loaded)
+			}
+		})
+	}
+}
+
 func TestDiscardLeavesNothing(t *testing.T) {
 	t.Parallel()
 	network := newRete()

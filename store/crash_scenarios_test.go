@@ -105,7 +105,7 @@ func oldOrNew(call string, before, after seen) func(map[string]bool) []seen {
 func newScenarios(t *testing.T) []scenario {
 	w := newWorld(t)
 	return []scenario{
-		w.admission(), w.enrolling(), w.reenrolling(), w.replacing(), w.cleaning(), w.recovering(), w.repairing(), w.making(),
+		w.admission(), w.enrolling(), w.reenrolling(), w.replacing(), w.cleaning(), w.recovering(), w.repairing(), w.mending(), w.making(),
 	}
 }
 
@@ -220,6 +220,38 @@ func (w world) repairing() scenario {
 	before := w.grown()
 	before[path.Join(testScope, currentFile)].data = make([]byte, 3)
 	return w.starting("repair of current", before, w.now(before))
+}
+
+// mending is the admission of the active set whose member is damaged: nothing of
+// what ran before is lost (SET-5).
+func (w world) mending() scenario {
+	before := w.enrolled()
+	before[path.Join(testScope, setDir(1), artifactFile("web"))].data = nil
+	change := func(disk durable.FS, admitted func()) {
+		s := scopeOn(disk)
+		_, err := s.Load()
+		w.must(err)
+		staged, err := s.Stage(w.sets[1])
+		w.must(err)
+		_, err = s.Admit(staged)
+		w.must(err)
+		admitted()
+	}
+	after := before.clone()
+	change(after, func() {})
+	damaged, mended := w.now(before), w.now(after)
+	whole := damaged // the members stand, the record does not say so yet
+	whole.Recovered, whole.Unverified = false, ""
+	sc := w.scenario("mending of a set", before, func(disk *recorder) {
+		change(disk, func() { disk.returned("admit") })
+	}, func(done map[string]bool) []seen {
+		if done["admit"] {
+			return []seen{mended}
+		}
+		return []seen{damaged, whole, mended}
+	})
+	delete(sc.sets, 1)
+	return sc
 }
 
 // starting is a start that finds damage the first time, and none later.

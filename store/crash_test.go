@@ -38,6 +38,7 @@ type seen struct {
 	Workloads             string
 	Sets                  string // versions of the records that are held
 	Recovered             bool
+	Unverified            string // workloads of which no whole artifact stands
 	Aside                 string // what a replaced scope's root holds
 }
 
@@ -66,8 +67,9 @@ func scopeOn(disk durable.FS) *Scope {
 }
 
 func (found *seen) fill(s *Scope, loaded *Loaded) error {
-	if loaded.TrustLost || len(loaded.Active.Unverified) > 0 || loaded.Problem != nil && !loaded.Recovered {
-		return fmt.Errorf("trust lost %v, unverified %v: %w", loaded.TrustLost, loaded.Active.Unverified, loaded.Problem)
+	found.Unverified = strings.Join(loaded.Active.Unverified, " ")
+	if loaded.TrustLost || loaded.Problem != nil && !loaded.Recovered && found.Unverified == "" {
+		return fmt.Errorf("trust lost %v: %w", loaded.TrustLost, loaded.Problem)
 	}
 	held, err := s.Held(loaded.State)
 	if err != nil {

@@ -64,7 +64,7 @@
 // a symbolic link among them is refused. Modes are exact whatever the umask:
 // directories 0700, files 0600. A file of a newer flor is refused before
 // anything is touched. Refusals are [Refusal] or [HeldError] and carry a code
-// (FL20xx); a [durable.UnknownError] means that the process must end as a crash
+// (FL20xx); a [UnknownError] means that the process must end as a crash
 // (SET-2).
 //
 // An install as root for a service user names that user as Owner; the runtime

@@ -108,6 +108,10 @@ func (s *Scope) Close() error { return s.root.Close() }
 // Root returns the absolute path of the scope root.
 func (s *Scope) Root() string { return s.dir }
 
+// State returns what the scope remembers as of the last Load, Admit, ConfirmMark
+// or Clean.
+func (s *Scope) State() State { return s.state }
+
 // IdentityDir returns the absolute path of the identity directory.
 func (s *Scope) IdentityDir() string { return filepath.Join(s.dir, identityDir) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,6 +22,7 @@ type Staged struct {
 	base    string // absolute path of the directory fsys stands for
 	dir     string // final name of the set's directory, below base
 	settled bool   // it stands under its final name already
+	mends   bool   // what stands there is damaged: it was admitted, and is not whole any more
 	dryRoot *os.Root
 }
 
@@ -49,25 +51,34 @@ func (st *Staged) Discard() error {
 }
 
 // Stage writes a verified set to sets/v<N>.partial (SET-3). Where sets/v<N>
-// exists it must be the same set canonically; another one is refused with
-// reason SetConflict.
+// exists it must be the same set canonically, or what damage has left of it
+// where the record of its admission names the members of this one; another one
+// is refused with reason SetConflict.
 func (s *Scope) Stage(set *schema.Set) (*Staged, error) {
 	if s.lost {
 		return nil, s.refuseLost()
 	}
 	st := &Staged{set: set, fsys: s.fsys, base: s.dir, dir: setDir(set.Version)}
-	_, err := s.fsys.Lstat(st.dir)
-	if err == nil {
-		st.settled = true
-		return st, s.refuseOther(set)
+	switch _, err := s.fsys.Lstat(st.dir); {
+	case err == nil:
+		conflict := s.refuseOther(set)
+		st.settled, st.mends = conflict == nil, s.admitted(set)
+		if st.settled || !st.mends {
+			return st, conflict
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("stage %s: %w", setName(set.Version), err)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = durable.StageDir(s.fsys, st.dir, treeOf(set))
-	}
-	if err != nil {
+	if err := durable.StageDir(s.fsys, st.dir, treeOf(set)); err != nil {
 		return nil, fmt.Errorf("stage %s: %w", setName(set.Version), err)
 	}
 	return st, nil
+}
+
+// admitted tells whether the record of admissions has this very set.
+func (s *Scope) admitted(set *schema.Set) bool {
+	r, ok := s.state.Record(set.Version)
+	return ok && maps.Equal(r.Members, recordOf(set).Members)
 }
 
 // refuseOther refuses to take the set that stands under the version's name for

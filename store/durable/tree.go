@@ -61,6 +61,14 @@ func MoveDir(fsys FS, oldName, newName string) error {
 	return renameSynced(fsys, oldName, newName)
 }
 
+// PublishStagedFile gives one file of a staged directory its final name in the
+// directory that it was staged for, over what stands there, and makes that
+// durable: a directory that stands and has been damaged is mended so, file by
+// file. An *UnknownError says that the file may be either.
+func PublishStagedFile(fsys FS, dir, file string) error {
+	return renameSynced(fsys, path.Join(dir+PartialSuffix, file), path.Join(dir, file))
+}
+
 // DiscardStaged removes what StageDir wrote.
 func DiscardStaged(fsys FS, dir string) error {
 	return fsys.RemoveAll(dir + PartialSuffix)

@@ -35,7 +35,7 @@ type admitter struct {
 // held.
 func (a *admitter) consider(ctx context.Context, o outcome, members [][]byte, dryRun bool) outcome {
 	f := a.board.read()
-	set, err := a.vault.verify(f.state, f.gen.node, members)
+	set, err := a.vault.verify(f.gen.node, members)
 	if err != nil {
 		return o.fail(control.Refused, err)
 	}

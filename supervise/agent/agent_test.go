@@ -219,6 +219,35 @@ func TestAPartialSetRunsWhatVerifies(t *testing.T) {
 	w.until(c, "all up", settled)
 }
 
+// SET-5: the active set without a predecessor is mended by the same set: what
+// was damaged starts, what ran goes on.
+func TestADamagedSetWithoutAPredecessorIsMended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}), workloadOf("app", behaviour{}))
+	same := w.set(1, workloadOf("flor", behaviour{}), workloadOf("app", behaviour{}))
+	damaged := filepath.Join(w.layout.RetesDir(), w.scope, "artifacts/mgmt/sets/v1/app.json")
+	whole, err := os.ReadFile(damaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(damaged, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := w.start()
+	before := w.until(c, "flor up, app not", func(doc control.StatusDoc) bool {
+		return len(doc.Workloads) == 2 && doc.Workloads[0].State == "up" && doc.Workloads[1].State == "unverified"
+	})
+	w.relay.publish(1, same)
+	after := w.until(c, "all up", settled)
+	if text, err := os.ReadFile(damaged); err != nil || !bytes.Equal(text, whole) {
+		t.Errorf("the member on disk: %v\n%s", err, text)
+	}
+	if pids(before)["flor"] != pids(after)["flor"] || after.Set.Active != 1 || after.Set.Mark != 1 {
+		t.Errorf("flor was %d, is %d; set %+v", pids(before)["flor"], pids(after)["flor"], after.Set)
+	}
+	w.until(c, "all well", func(doc control.StatusDoc) bool { return len(doc.Health) == 0 })
+}
+
 // SET-5: nothing usable is exit 78 and names the remedy.
 func TestAScopeWithNothingUsable(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,9 +24,9 @@ type vault struct {
 
 // verify checks the members of a set document against the trust held
 // (ENV-11, ENV-12, ENV-18).
-func (v *vault) verify(state store.State, node string, members [][]byte) (*schema.Set, error) {
+func (v *vault) verify(node string, members [][]byte) (*schema.Set, error) {
 	v.mu.Lock()
-	held, err := v.scope.Held(state)
+	held, err := v.scope.Held(v.scope.State())
 	v.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -77,9 +78,10 @@ func (v *vault) artifact(g *generation) func(name string) string {
 
 // unknown tells an error after which nobody can say which set the disk holds:
 // the agent ends as a crash and reads the truth again at its next start (SET-2).
-// The store's refusals have a code and change nothing; what has none failed
-// while names were being moved, and is taken for the worst.
-func unknown(err error) bool { return err != nil && codeOf(err) == "" }
+func unknown(err error) bool {
+	_, ok := errors.AsType[*store.UnknownError](err)
+	return ok
+}
 
 // retained lists the sets on disk, oldest first: what Clean has taken away is
 // not told of.
