@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
+	"time"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/supervise/program"
@@ -34,4 +36,25 @@ func Example() {
 		<-ctx.Done()
 		return l.Close()
 	})
+}
+
+// A warning that peers can cause at will is logged once in 10 s for each reason.
+func ExampleLimit() {
+	now := time.Date(2026, 4, 20, 12, 0, 0, 0, time.UTC)
+	lines := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	log := slog.New(program.Limit(lines, program.LimitOptions{
+		Keys: []string{"reason"}, Now: func() time.Time { return now },
+	}))
+	for range 3 {
+		log.Warn("handshake refused", "peer", "192.0.2.7", "reason", "expired")
+		now = now.Add(6 * time.Second)
+	}
+	// Output:
+	// level=WARN msg="handshake refused" peer=192.0.2.7 reason=expired
+	// level=WARN msg="handshake refused" peer=192.0.2.7 reason=expired suppressed=1
 }
