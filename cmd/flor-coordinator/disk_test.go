@@ -57,8 +57,8 @@ func TestWhateverStandsInThePlaceOfTheTreeIsKept(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(name, "200 MB") && testing.Short() {
-				t.Skip("-short: it writes and reads 200 MB")
+			if strings.HasPrefix(name, "200 MB") && (testing.Short() || raceDetector) {
+				t.Skip("-short or -race: it writes and reads 200 MB")
 			}
 			t.Parallel()
 			p := newPlace(t)

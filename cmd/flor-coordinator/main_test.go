@@ -157,7 +157,7 @@ func (r *running) awaitReady() (ready program.Readiness) {
 
 func (r *running) poll(what string, done func(context.Context) bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -165,7 +165,7 @@ func (r *running) poll(what string, done func(context.Context) bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			r.t.Fatalf("no %s in 20 s", what)
+			r.t.Fatalf("no %s in a minute", what)
 		}
 	}
 }
