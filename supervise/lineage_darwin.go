@@ -27,6 +27,3 @@ func (l *lineage) endLeft(*process) {}
 
 // reapOrphans has nobody to reap: orphans go to launchd.
 func (l *lineage) reapOrphans(context.Context) {}
-
-// endMarked finds nothing: the environment of others cannot be read here.
-func endMarked(context.Context, []mark) ([]Survivor, error) { return nil, nil }

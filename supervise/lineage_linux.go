@@ -3,7 +3,6 @@ package supervise
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -301,93 +300,4 @@ func (l *lineage) dropStrays() {
 	if gone > 0 {
 		l.changed()
 	}
-}
-
-// endMarked ends what carries a marker and is nobody's any more: its parent is
-// init or an ancestor of this process, to which orphans go. That leaves alone
-// what a person runs by hand with such an environment.
-func endMarked(ctx context.Context, marks []mark) ([]Survivor, error) {
-	var ended []Survivor
-	names := make(map[string]string, len(marks))
-	for _, m := range marks {
-		names[m.Marker] = m.Name
-		if m.Cgroup == "" {
-			continue
-		}
-		for _, pid := range cgroupMembers(m.Cgroup) {
-			ended = append(ended, Survivor{Name: m.Name, PID: pid})
-		}
-		if !killCgroup(m.Cgroup, killPatience) {
-			return ended, fmt.Errorf("%s, in %s, of an earlier supervisor does not end: end it by hand", m.Name, m.Cgroup)
-		}
-		removeCgroup(m.Cgroup)
-	}
-	delete(names, "")
-	abandoned, err := endAbandoned(ctx, names)
-	return append(ended, abandoned...), err
-}
-
-// endAbandoned repeats until a look finds nothing: what forks is faster than
-// one look.
-func endAbandoned(ctx context.Context, names map[string]string) ([]Survivor, error) {
-	var ended []Survivor
-	known := map[int]uint64{}
-	begun := time.Now()
-	for pause := time.Millisecond; len(names) > 0; pause = longer(pause) {
-		found := abandoned(names)
-		if len(found) == 0 {
-			break
-		}
-		for _, a := range found {
-			if known[a.pid] != a.start {
-				ended = append(ended, Survivor{Name: a.name, PID: a.pid})
-			}
-			killAll([]procStat{a.procStat}, known)
-		}
-		if err := ctx.Err(); err != nil {
-			return ended, err
-		}
-		if time.Since(begun) > killPatience {
-			return ended, errSurvivor(found[0].name, found[0].pid)
-		}
-		time.Sleep(pause)
-	}
-	return ended, nil
-}
-
-// leftover is a process that an earlier supervisor's child has left.
-type leftover struct {
-	procStat
-	name string
-}
-
-func abandoned(names map[string]string) []leftover {
-	table := processes()
-	adopters := ancestors(table, os.Getpid())
-	adopters[1] = true
-	var found []leftover
-	for _, p := range table {
-		if !adopters[p.parent] || adopters[p.pid] || p.pid == os.Getpid() || p.ended() {
-			continue
-		}
-		name := firstNamed(environment(p.pid), names)
-		if name == "" {
-			continue
-		}
-		for _, each := range append(descendants(table, p.pid), p) {
-			if !each.ended() {
-				found = append(found, leftover{each, name})
-			}
-		}
-	}
-	return found
-}
-
-func firstNamed(entries []string, names map[string]string) string {
-	for _, entry := range entries {
-		if name := names[entry]; name != "" {
-			return name
-		}
-	}
-	return ""
 }

@@ -137,12 +137,21 @@ func orphans(table []procStat, self int, spawned map[int]int) []procStat {
 	return found
 }
 
-// descendants are the children of a process, and theirs.
+// descendants are the children of a process, and theirs. The table is not of
+// one moment, so it may even hold circles.
 func descendants(table []procStat, root int) []procStat {
-	var found []procStat
+	children := make(map[int][]procStat, len(table))
 	for _, p := range table {
-		if p.parent == root && p.pid != root {
-			found = append(append(found, p), descendants(table, p.pid)...)
+		children[p.parent] = append(children[p.parent], p)
+	}
+	var found []procStat
+	seen := map[int]bool{root: true}
+	for next := []int{root}; len(next) > 0; next = next[1:] {
+		for _, p := range children[next[0]] {
+			if !seen[p.pid] {
+				seen[p.pid] = true
+				found, next = append(found, p), append(next, p.pid)
+			}
 		}
 	}
 	return found

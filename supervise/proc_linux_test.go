@@ -1,8 +1,10 @@
 package supervise
 
 import (
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -90,4 +92,49 @@ func FuzzParseStat(f *testing.F) {
 			t.Errorf("%q has no state", text)
 		}
 	})
+}
+
+// family is a process table by parent.
+func family(parents map[int]int) []procStat {
+	var table []procStat
+	for pid, parent := range parents {
+		table = append(table, procStat{pid: pid, parent: parent})
+	}
+	slices.SortFunc(table, func(a, b procStat) int { return a.pid - b.pid })
+	return table
+}
+
+func pids(found []procStat) []int {
+	var out []int
+	for _, p := range found {
+		out = append(out, p.pid)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// SUP-5: who descends from whom, also in a table that is not of one moment.
+func TestKinIsReadFromTheProcessTable(t *testing.T) {
+	t.Parallel()
+	table := family(map[int]int{1: 0, 10: 1, 20: 10, 21: 10, 30: 20, 40: 30, 50: 1, 60: 61, 61: 60})
+	tests := []struct {
+		name string
+		got  []int
+		want []int
+	}{
+		{"orphans are the children that were not spawned", pids(orphans(table, 10, map[int]int{20: 1})), []int{21}},
+		{"all that descends", pids(descendants(table, 10)), []int{20, 21, 30, 40}},
+		{"nobody descends from a leaf", pids(descendants(table, 40)), nil},
+		{"a circle has an end", pids(descendants(table, 60)), []int{61}},
+		{"all that it descends from", slices.Sorted(maps.Keys(ancestors(table, 40))), []int{1, 10, 20, 30}},
+		{"a circle of ancestors has an end", slices.Sorted(maps.Keys(ancestors(table, 60))), []int{60, 61}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if !slices.Equal(tt.got, tt.want) {
+				t.Errorf("got %v, want %v", tt.got, tt.want)
+			}
+		})
+	}
 }

@@ -69,3 +69,6 @@ func bootID() (string, error) { return unix.Sysctl("kern.bootsessionuuid") }
 
 // groupLives reports whether a process group has members.
 func groupLives(pgid int) bool { return syscall.Kill(-pgid, 0) != syscall.ESRCH }
+
+// endMarked finds nothing: the environment of others cannot be read here.
+func endMarked(context.Context, []mark) ([]Survivor, error) { return nil, nil }
