@@ -52,7 +52,8 @@ type world struct {
 	clock                             func() time.Time
 	confirmWithin, stall, fetchWithin time.Duration
 
-	stop func() error
+	agent *Agent
+	stop  func() error
 }
 
 func parseBehaviour(a envelope.Artifact) (behaviour, error) {
@@ -214,6 +215,7 @@ func (w *world) start() *control.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.agent = agent
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- agent.Run(ctx) }()
