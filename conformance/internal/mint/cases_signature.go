@@ -21,7 +21,7 @@ func (w *world) numberVectors() []Vector {
 		{"twenty-digits", "an integer beyond 2^53 that is its own shortest spelling", "123456789012345680000"},
 		{"trailing-zeros", "zeros at the end of a fraction", "1.500000000000000000000000000000"},
 	} {
-		rows = append(rows, setRow{"number-" + good.name, good.title, "", "ENV-7", edgePayload(`{"n": ` + good.text + `}`)})
+		rows = append(rows, setRow{good.name, good.title, "", "ENV-7", edgePayload(`{"n": ` + good.text + `}`)})
 	}
 	for _, bad := range []struct{ name, title, text string }{
 		{"2-53-plus-1", "2^53+1 becomes 2^53", "9007199254740993"},
@@ -34,7 +34,7 @@ func (w *world) numberVectors() []Vector {
 		{"below-smallest", "a number that becomes the smallest double", "4.9e-324"},
 		{"long-integer", "an integer that loses its last digit", "123456789012345678901"},
 	} {
-		rows = append(rows, setRow{"number-" + bad.name, bad.title, "FL1015 inexact-number", "ENV-7", edgePayload(`{"n": ` + bad.text + `}`)})
+		rows = append(rows, setRow{bad.name, bad.title, "FL1015 inexact-number", "ENV-7", edgePayload(`{"n": ` + bad.text + `}`)})
 	}
 	return w.setRows("number", rows)
 }
