@@ -90,7 +90,11 @@ func TestDecryptRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	altered := bytes.Clone(good)
-	altered[len(altered)-8] ^= 1
+	if at := len(altered) - 8; altered[at] == 'A' {
+		altered[at] = 'B'
+	} else {
+		altered[at] = 'A' // still base64url, of another authentication tag
+	}
 	tests := []struct {
 		name       string
 		text, pass []byte
