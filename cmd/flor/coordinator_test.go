@@ -24,7 +24,7 @@ type coordinator struct {
 	changed chan struct{}
 }
 
-func newCoordinator(t *testing.T) *coordinator {
+func newCoordinator(t testing.TB) *coordinator {
 	t.Helper()
 	c := &coordinator{changed: make(chan struct{})}
 	server := httptest.NewUnstartedServer(c)

@@ -18,7 +18,7 @@ import (
 // install is a flor of its own, with a node of scope demo and its agent, each a
 // real process.
 type install struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	lib string
 	log *os.File
@@ -27,7 +27,7 @@ type install struct {
 }
 
 // newInstall has the programs of this test's binary.
-func newInstall(t *testing.T) *install {
+func newInstall(t testing.TB) *install {
 	t.Helper()
 	flor, err := exec.LookPath("flor")
 	if err != nil {
@@ -37,7 +37,7 @@ func newInstall(t *testing.T) *install {
 }
 
 // newInstallOf has the programs in lib, flor among them.
-func newInstallOf(t *testing.T, lib string) *install {
+func newInstallOf(t testing.TB, lib string) *install {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "flk")
 	if err != nil {

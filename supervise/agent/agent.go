@@ -219,7 +219,7 @@ func (a *Agent) newSyncer(vault *vault) *syncer {
 func (a *Agent) newBackend(vault *vault, trustDomain string) *backend {
 	return &backend{
 		host: a.host, board: a.board, sup: a.sup, sync: a.sync, vault: vault, counters: a.counters,
-		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink,
+		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink, stir: a.attendant.stir,
 		clock: a.opts.Clock, trust: trustDomain, build: a.opts.Build, since: time.Now(),
 	}
 }

@@ -15,9 +15,11 @@ import (
 
 const (
 	// lookOften is the time between two looks at the workloads while a set waits
-	// to be confirmed or a port is missing, lookSeldom at other times.
+	// to be confirmed, lookAgain while one is not ready or waits for something, and
+	// lookSeldom when all is well. Whoever asks for status has them looked at, too.
 	lookOften  = 200 * time.Millisecond
-	lookSeldom = 5 * time.Second
+	lookAgain  = 5 * time.Second
+	lookSeldom = 30 * time.Second
 )
 
 // attendant looks at the workloads: at each change the supervisor tells of, and
@@ -41,18 +43,15 @@ func (a *attendant) run(ctx context.Context) error {
 	for {
 		seen := a.look(ctx)
 		a.confirm(seen)
-		if !a.rest(ctx, len(seen.obstacles) == 0) {
+		if !a.rest(ctx, seen.pause()) {
 			return nil
 		}
 	}
 }
 
-func (a *attendant) rest(ctx context.Context, settled bool) bool {
-	period := lookOften
-	if settled {
-		period = lookSeldom
-	}
-	timer := time.NewTimer(period)
+// rest waits for the next look, and is false when there is none.
+func (a *attendant) rest(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -85,6 +84,19 @@ func (a *attendant) stir() {
 type sight struct {
 	version   uint64
 	obstacles []string
+	// waiting is set when a workload is not ready, or waits for something.
+	waiting bool
+}
+
+// pause is the time until the next look.
+func (s sight) pause() time.Duration {
+	switch {
+	case len(s.obstacles) > 0:
+		return lookOften
+	case s.waiting:
+		return lookAgain
+	}
+	return lookSeldom
 }
 
 // look asks every running workload what it serves.
@@ -96,12 +108,21 @@ func (a *attendant) look(ctx context.Context) sight {
 			ready[s.Name] = a.ask(ctx, s.Name)
 		}
 	}
-	seen := sight{f.gen.version, a.obstacles(f, ready)}
+	seen := sight{f.gen.version, a.obstacles(f, ready), waiting(ready)}
 	late := f.lateness(seen.obstacles, a.within)
 	if !reflect.DeepEqual(ready, f.ready) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
 		a.board.update(func(now *facts) { now.see(seen, ready, late) })
 	}
 	return seen
+}
+
+func waiting(ready map[string]*program.Readiness) bool {
+	for _, r := range ready {
+		if r != nil && (!r.Ready || len(r.Waiting) > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // see takes a look's sight in, unless another set became active meanwhile.

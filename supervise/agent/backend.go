@@ -23,18 +23,26 @@ type backend struct {
 	counters *counters
 	identity *identities
 	sink     *logSink
-	clock    func() time.Time
-	trust    string
-	build    string
-	since    time.Time
+	// stir has the workloads looked at.
+	stir  func()
+	clock func() time.Time
+	trust string
+	build string
+	since time.Time
 }
 
-// Status draws the agent as it is at this moment.
+// Status draws the agent as it is at this moment. What workloads say of
+// themselves is of the last look, and the next one follows at once.
 func (b *backend) Status() control.StatusDoc {
+	defer b.stir()
+	return b.portrait().document()
+}
+
+func (b *backend) portrait() portrait {
 	now := time.Now()
 	f := b.board.read()
 	certificates, unreadable := b.identity.certificates()
-	p := portrait{
+	return portrait{
 		now: now, clock: b.clock(), scope: b.host.scope, trust: b.trust, facts: f,
 		self: control.Agent{
 			PID: os.Getpid(), Since: b.since.UTC(),
@@ -47,7 +55,6 @@ func (b *backend) Status() control.StatusDoc {
 		retained:  b.vault.retained(),
 		sinkFault: b.sink.trouble(),
 	}
-	return p.document()
 }
 
 // WatchStatus yields a document at once and at each change.
@@ -55,7 +62,7 @@ func (b *backend) WatchStatus(ctx context.Context) iter.Seq[control.StatusDoc] {
 	return func(yield func(control.StatusDoc) bool) {
 		for {
 			changed := b.board.watch()
-			if !yield(b.Status()) {
+			if !yield(b.portrait().document()) {
 				return
 			}
 			select {
