@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
@@ -388,5 +389,33 @@ func TestWhatIsNotToBeCommittedIsIgnored(t *testing.T) {
 		if !strings.Contains(text, "\n"+name+"\n") {
 			t.Errorf("%s is not ignored", name)
 		}
+	}
+}
+
+// CMP-16: what its consumer would refuse is neither signed nor written.
+func TestAPayloadThatItsConsumerWouldRefuseIsNotSigned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loaded, err := Load(w.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range loaded.View.Services {
+		s.Upstream, s.Embedded = netip.AddrPort{}, false
+	}
+	p, err := makePlan(t.Context(), loaded.View, w.fsys(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := openRepository(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	if err := p.carryOut(t.Context(), repo.fsys, w.options()); !IsRefused(err, ReasonProjectionInvalid) {
+		t.Errorf("got %v", err)
+	}
+	if files := treeOf(w.snapshot()); len(files) > 0 {
+		t.Errorf("written: %d files", len(files))
 	}
 }

@@ -264,3 +264,24 @@ func TestADamagedRecordOfWhatWasPublishedIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// ENV-13: a step waits for what is compiled to be published, whatever it is.
+func TestAStepWaitsForWhatIsCompiled(t *testing.T) {
+	t.Parallel()
+	whole := Spread{Lists: 2, Signed: 2}
+	r := &Rotation{Compiled: 2, Published: 2, Signers: []SignerState{
+		{Name: "next", Listed: true, Compiled: whole, Published: whole},
+		{Name: "primary", Listed: true, Compiled: Spread{Lists: 2}, Published: Spread{Lists: 2}},
+	}}
+	if err := r.Check(StepRetire, "primary"); err != nil {
+		t.Errorf("everything is published: %v", err)
+	}
+	r.Behind = []string{"alpha"}
+	if err := r.Check(StepRetire, "primary"); !IsRefused(err, ReasonStepSkipped) || !strings.Contains(err.Error(), "alpha") {
+		t.Errorf("alpha is compiled and not published: %v", err)
+	}
+	r.Behind, r.Published = nil, 0
+	if err := r.Check(StepRetire, "primary"); !IsRefused(err, ReasonStepSkipped) {
+		t.Errorf("nothing was ever published: %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/florete/flor/relay/client"
+	"github.com/florete/flor/supervise/control"
 )
 
 // CLI-4: each answer of the coordinator's table, and each way of getting none,
@@ -84,4 +85,35 @@ func TestProgressDrawsEachPercentOnce(t *testing.T) {
 		t.Errorf("without a terminal: %d bytes, error %v", len(got), err)
 	}
 	silent.clear()
+}
+
+// CLI-4: what counts as taken, and what ends the waiting.
+func TestWaitingEndsWithTheSetConfirmedOrRefused(t *testing.T) {
+	t.Parallel()
+	sync := func(result control.Result, offered uint64) *control.SyncResult {
+		return &control.SyncResult{Result: result, Offered: offered}
+	}
+	tests := []struct {
+		name          string
+		status        control.StatusDoc
+		done, refused bool
+	}{
+		{"an older set", control.StatusDoc{Set: control.Set{Active: 2}}, false, false},
+		{"the set", control.StatusDoc{Set: control.Set{Active: 3}}, true, false},
+		{"a newer one", control.StatusDoc{Set: control.Set{Active: 4}}, true, false},
+		{"the set, not confirmed yet", control.StatusDoc{Set: control.Set{Active: 3, Pending: 3}}, false, false},
+		{"refused", control.StatusDoc{Set: control.Set{Active: 2}, LastSync: sync(control.Refused, 3)}, false, true},
+		{"an older one was refused", control.StatusDoc{Set: control.Set{Active: 2}, LastSync: sync(control.Refused, 2)}, false, false},
+		{"failed, and will be tried again", control.StatusDoc{Set: control.Set{Active: 2}, LastSync: sync(control.Failed, 3)}, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := &wait{node: "alpha", version: 3}
+			done, err := w.judge(tt.status)
+			if done != tt.done || isRefusal(err, reasonNotTaken) != tt.refused {
+				t.Errorf("done %v, error %v", done, err)
+			}
+		})
+	}
 }
