@@ -16,8 +16,10 @@ type endpoint struct {
 	udp       *net.UDPConn
 	transport *quic.Transport
 	listener  *quic.Listener
+	joined    bool // the kernel hands packets over joined (GRO)
 	limits    Limits
 	flight    *handshakes
+	narrow    *narrowPaths
 }
 
 // hooks is what the endpoint asks of the vertex for an incoming handshake.
@@ -39,14 +41,20 @@ func openEndpoint(address string, key *quic.StatelessResetKey, limits Limits, h 
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{udp: udp, limits: limits, flight: newHandshakes(limits)}
+	e := &endpoint{udp: udp, limits: limits, flight: newHandshakes(limits), narrow: newNarrowPaths()}
+	conn, joined := offload(udp)
+	e.joined = joined
 	e.transport = &quic.Transport{
-		Conn:                udp,
+		Conn:                conn,
 		StatelessResetKey:   key,
 		VerifySourceAddress: e.flight.crowded,
 		ConnContext:         e.admit(h.refuse),
 	}
-	if e.listener, err = e.transport.Listen(h.tls, e.config(accepting)); err != nil {
+	config := e.config(accepting)
+	config.GetConfigForClient = func(client *quic.ClientInfo) (*quic.Config, error) {
+		return e.configFor(accepting, client.RemoteAddr), nil
+	}
+	if e.listener, err = e.transport.Listen(h.tls, config); err != nil {
 		_ = udp.Close()
 		return nil, fmt.Errorf("listening for QUIC on %s: %w", udp.LocalAddr(), err)
 	}

@@ -146,11 +146,11 @@ func TestRefusedStreamOfFlor1IsReset(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
-		upstream func(*testing.T) string
+		upstream func(testing.TB) string
 		draining bool
 	}{
 		{"a service that does not listen", freeTCP, false},
-		{"a vertex that drains", func(t *testing.T) string { return backend(t, echo) }, true},
+		{"a vertex that drains", func(t testing.TB) string { return backend(t, echo) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

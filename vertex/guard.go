@@ -36,6 +36,10 @@ func (v *Vertex) sweep() {
 func (v *Vertex) lookAfter(s *session, t *tables, now time.Time) {
 	s.refresh(now)
 	switch {
+	case s.mtu.narrowed(s.traffic(now)):
+		v.log.Warn("path takes no large packets any more", "initiator", s.limits.initiator, "target", s.limits.target,
+			"peer", s.conn.RemoteAddr(), "reason", PathMTU, "code", PathMTU.Code())
+		s.end(PathMTU)
 	case t.moved(s.limits) || v.renewed(s):
 		v.retire(s, Superseded)
 	case s.over(now):

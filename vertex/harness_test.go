@@ -41,7 +41,7 @@ func service(name string) spiffeid.ID {
 	return spiffeid.RequireFromPath(authority.TrustDomain, "/service/"+name)
 }
 
-func host(t *testing.T, id spiffeid.ID) string {
+func host(t testing.TB, id spiffeid.ID) string {
 	t.Helper()
 	h, err := schema.Hostname(id)
 	if err != nil {
@@ -103,7 +103,7 @@ type plan struct {
 }
 
 // payload makes the artifact's payload of a plan.
-func (p *plan) payload(t *testing.T) *schema.Vertex {
+func (p *plan) payload(t testing.TB) *schema.Vertex {
 	t.Helper()
 	if p.listen == "" && !p.anywhere {
 		p.listen = freeUDP(t)
@@ -129,7 +129,7 @@ func (p *plan) payload(t *testing.T) *schema.Vertex {
 	return v
 }
 
-func (p *plan) workloads(t *testing.T) []schema.VertexWorkload {
+func (p *plan) workloads(t testing.TB) []schema.VertexWorkload {
 	wires := map[spiffeid.ID][]schema.IO{}
 	for _, id := range p.socks {
 		wires[id] = append(wires[id], schema.IO{Kind: "socks5", Listen: p.port(t, id)})
@@ -150,7 +150,7 @@ func (p *plan) workloads(t *testing.T) []schema.VertexWorkload {
 	return list
 }
 
-func (p *plan) port(t *testing.T, id spiffeid.ID) string {
+func (p *plan) port(t testing.TB, id spiffeid.ID) string {
 	if p.ports == nil {
 		p.ports = map[spiffeid.ID]string{}
 	}
@@ -173,7 +173,7 @@ func rules(lists map[spiffeid.ID][]spiffeid.ID) []schema.Rule {
 }
 
 // freeUDP and freeTCP probe for ports that nobody has at the moment.
-func freeUDP(t *testing.T) string {
+func freeUDP(t testing.TB) string {
 	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -183,7 +183,7 @@ func freeUDP(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-func freeTCP(t *testing.T) string {
+func freeTCP(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -196,14 +196,14 @@ func freeTCP(t *testing.T) string {
 // node is a vertex that runs.
 type node struct {
 	*Vertex
-	t      *testing.T
+	t      testing.TB
 	cancel context.CancelFunc
 	ended  chan struct{}
 	reg    *prometheus.Registry
 }
 
 // raise runs a vertex until the test ends or stop is called.
-func raise(t *testing.T, payload *schema.Vertex, ids Identities, opts Options) *node {
+func raise(t testing.TB, payload *schema.Vertex, ids Identities, opts Options) *node {
 	t.Helper()
 	reg := prometheus.NewRegistry()
 	opts.Registerer = reg
@@ -246,7 +246,7 @@ func (n *node) await(what string, ok func() bool) {
 	await(n.t, what, ok)
 }
 
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for !ok() {
@@ -282,7 +282,7 @@ func (n *node) counter(name string, labels ...string) float64 {
 }
 
 // backend is a TCP service that hands each connection to serve.
-func backend(t *testing.T, serve func(*net.TCPConn)) string {
+func backend(t testing.TB, serve func(*net.TCPConn)) string {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -316,7 +316,7 @@ func echo(c *net.TCPConn) {
 }
 
 // parked accepts connections and gives them to the test.
-func parked(t *testing.T) (addr string, conns chan *net.TCPConn) {
+func parked(t testing.TB) (addr string, conns chan *net.TCPConn) {
 	conns = make(chan *net.TCPConn, 64)
 	addr = backend(t, func(c *net.TCPConn) {
 		_ = c.SetDeadline(time.Now().Add(patience))
@@ -340,7 +340,7 @@ type duo struct {
 
 type duoOption func(*duo)
 
-func newDuo(t *testing.T, upstream string, options ...duoOption) *duo {
+func newDuo(t testing.TB, upstream string, options ...duoOption) *duo {
 	t.Helper()
 	d := &duo{alice: user("alice"), web: service("web")}
 	d.aliceID, d.webID = authority.Issue(d.alice), authority.Issue(d.web)
@@ -374,7 +374,7 @@ func newDuo(t *testing.T, upstream string, options ...duoOption) *duo {
 }
 
 // dial connects through alice's SOCKS5 port.
-func (d *duo) dial(t *testing.T) *net.TCPConn {
+func (d *duo) dial(t testing.TB) *net.TCPConn {
 	t.Helper()
 	c, err := d.try(t)
 	if err != nil {
@@ -383,12 +383,12 @@ func (d *duo) dial(t *testing.T) *net.TCPConn {
 	return c
 }
 
-func (d *duo) try(t *testing.T) (*net.TCPConn, error) {
+func (d *duo) try(t testing.TB) (*net.TCPConn, error) {
 	t.Helper()
 	return viaSOCKS(t, d.nearPlan.ports[d.alice], host(t, d.web)+":80")
 }
 
-func viaSOCKS(t *testing.T, port, target string) (*net.TCPConn, error) {
+func viaSOCKS(t testing.TB, port, target string) (*net.TCPConn, error) {
 	t.Helper()
 	dialer, err := proxy.SOCKS5("tcp", port, nil, proxy.Direct)
 	if err != nil {
@@ -403,7 +403,7 @@ func viaSOCKS(t *testing.T, port, target string) (*net.TCPConn, error) {
 	return underlying(t, c), nil
 }
 
-func underlying(t *testing.T, c net.Conn) *net.TCPConn {
+func underlying(t testing.TB, c net.Conn) *net.TCPConn {
 	t.Helper()
 	if tcp, ok := c.(*net.TCPConn); ok {
 		return tcp
@@ -416,7 +416,7 @@ func underlying(t *testing.T, c net.Conn) *net.TCPConn {
 }
 
 // rawSOCKS sends bytes to a SOCKS5 port and returns all that it answers.
-func rawSOCKS(t *testing.T, port string, send ...byte) []byte {
+func rawSOCKS(t testing.TB, port string, send ...byte) []byte {
 	t.Helper()
 	c, err := net.Dial("tcp", port)
 	if err != nil {
@@ -440,7 +440,7 @@ func connectTo(name string) []byte {
 }
 
 // replyTo is the SOCKS5 reply code for a name, told by the client's bytes.
-func replyTo(t *testing.T, port, name string) byte {
+func replyTo(t testing.TB, port, name string) byte {
 	t.Helper()
 	got := rawSOCKS(t, port, connectTo(name)...)
 	if len(got) != 12 {

@@ -259,7 +259,8 @@ func (v *Vertex) handshake(ctx context.Context, e *endpoint, target spiffeid.ID,
 	if err != nil {
 		return nil, &Error{Reason: UnknownTarget, Err: err}
 	}
-	return e.transport.Dial(ctx, net.UDPAddrFromAddrPort(addr), v.dialTLS(host, target, from), e.config(dialling))
+	to := net.UDPAddrFromAddrPort(addr)
+	return e.transport.Dial(ctx, to, v.dialTLS(host, target, from), e.configFor(dialling, to))
 }
 
 // dialTLS checks the target by its SPIFFE ID alone: the server name only

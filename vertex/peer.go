@@ -2,6 +2,7 @@ package vertex
 
 import (
 	"context"
+	"time"
 )
 
 // start registers a new QUIC connection, looks at it as the gate does, and
@@ -41,11 +42,15 @@ func (v *Vertex) startControl(s *session) error {
 
 func (v *Vertex) ended(s *session) {
 	v.live.remove(s)
+	reason := quicReason(context.Cause(s.conn.Context()))
+	if reason == PathMTU || reason == PeerPathMTU {
+		v.endpoint.get().narrow.mark(s.conn.RemoteAddr(), time.Now())
+	}
 	if s.limits.side == dialling {
 		v.pool(s.limits.pair).remove(s)
 	}
 	v.log.Debug("peer connection ended", "initiator", s.limits.initiator, "target", s.limits.target,
-		"reason", quicReason(context.Cause(s.conn.Context())))
+		"reason", reason)
 }
 
 // retire lets a connection carry what it carries, and nothing new.

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -11,7 +12,23 @@ import (
 // path is what a relay does to packets, each way.
 type path struct {
 	delay    time.Duration
-	dropEach int // one packet in so many is lost; 0: none
+	dropEach int    // one packet in so many is lost; 0: none
+	gauge    *gauge // of packet sizes; nil: none
+}
+
+// gauge is the size of packets that pass a relay.
+type gauge struct {
+	limit   atomic.Int64 // larger packets are lost; 0: none is too large
+	largest atomic.Int64 // that has come
+}
+
+func (g *gauge) passes(size int) bool {
+	if g == nil {
+		return true
+	}
+	g.largest.Store(max(g.largest.Load(), int64(size)))
+	limit := g.limit.Load()
+	return limit == 0 || int64(size) <= limit
 }
 
 // relay is a path between two vertices that is long and loses packets.
@@ -25,7 +42,7 @@ type relay struct {
 }
 
 // newRelay gives the address of a relay to another address.
-func newRelay(t *testing.T, to string, p path) string {
+func newRelay(t testing.TB, to string, p path) string {
 	t.Helper()
 	r := &relay{front: anyUDP(t), to: netip.MustParseAddrPort(to), path: p, backs: map[netip.AddrPort]*net.UDPConn{}}
 	r.work.Go(func() { r.forth(t) })
@@ -33,7 +50,7 @@ func newRelay(t *testing.T, to string, p path) string {
 	return r.front.LocalAddr().String()
 }
 
-func anyUDP(t *testing.T) *net.UDPConn {
+func anyUDP(t testing.TB) *net.UDPConn {
 	t.Helper()
 	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -52,14 +69,14 @@ func (r *relay) close() {
 	r.work.Wait()
 }
 
-func (r *relay) forth(t *testing.T) {
+func (r *relay) forth(t testing.TB) {
 	r.pass(r.front, func(from netip.AddrPort) (*net.UDPConn, netip.AddrPort) {
 		return r.back(t, from), r.to
 	})
 }
 
 // back is the socket that stands for a client.
-func (r *relay) back(t *testing.T, client netip.AddrPort) *net.UDPConn {
+func (r *relay) back(t testing.TB, client netip.AddrPort) *net.UDPConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if have, ok := r.backs[client]; ok {
@@ -81,7 +98,7 @@ func (r *relay) pass(in *net.UDPConn, route func(netip.AddrPort) (*net.UDPConn, 
 		if err != nil {
 			return
 		}
-		if r.dropEach > 0 && count%r.dropEach == 0 {
+		if r.dropEach > 0 && count%r.dropEach == 0 || !r.gauge.passes(n) {
 			continue
 		}
 		packet := append([]byte(nil), buf[:n]...)

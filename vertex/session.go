@@ -19,6 +19,8 @@ type session struct {
 	born    time.Time // when the handshake was complete
 	retired atomic.Bool
 	drains  atomic.Bool // the peer said that it is draining
+	writes  atomic.Uint64
+	mtu     mtuWatch // of the guard alone
 
 	mu      sync.Mutex
 	control *quic.SendStream
@@ -34,7 +36,7 @@ type session struct {
 
 func newSession(conn *quic.Conn, limits bound, now time.Time) *session {
 	raw := conn.ConnectionState().TLS.NegotiatedProtocol == rawProtocol
-	return &session{conn: conn, limits: limits, raw: raw, born: now, lastUse: now, heard: wall(now)}
+	return &session{conn: conn, limits: limits, raw: raw, born: now, mtu: mtuWatch{born: now}, lastUse: now, heard: wall(now)}
 }
 
 func (s *session) bounds() bound { return s.limits }

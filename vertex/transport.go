@@ -18,7 +18,8 @@ func (v *Vertex) bind() {
 // reportTransport is the vertex's part of the start line (OBS-5, VTX-9).
 func (v *Vertex) reportTransport(e *endpoint) {
 	receive, send := buffers(e.udp)
-	v.log.Info("vertex serving", "transport", e.udp.LocalAddr(), "receive_buffer", receive, "send_buffer", send)
+	v.log.Info("vertex serving", "transport", e.udp.LocalAddr(), "receive_buffer", receive, "send_buffer", send,
+		"gso", splits(e.udp), "gro", e.joined)
 	if min(receive, send) < wantedBuffer {
 		v.log.Warn("the kernel grants small UDP buffers: raise net.core.rmem_max and net.core.wmem_max",
 			"wanted", wantedBuffer, "receive_buffer", receive, "send_buffer", send)
