@@ -50,7 +50,6 @@ func envelopeAccepted() []setRow {
 
 func envelopeSyntax() []setRow {
 	const notJSON, tooDeep, twice, inCase = "FL1002 not-json", "FL1005 too-deep", "FL1003 duplicate-name", "FL1004 name-case"
-	doc := func(change edit) func(*set) { return func(s *set) { s.doc = change } }
 	return []setRow{
 		{"byte-order-mark", "a byte order mark before the document", notJSON, "ENV-1", doc(func(d string) string { return "\ufeff" + d })},
 		{"second-document", "a second document after the first", notJSON, "ENV-1", doc(func(d string) string { return d + "{}\n" })},

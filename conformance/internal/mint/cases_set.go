@@ -2,6 +2,7 @@ package mint
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/florete/flor/envelope/schema"
@@ -9,23 +10,39 @@ import (
 
 // setVectors are about set documents and coherence: ENV-17 and ENV-18.
 func (w *world) setVectors() []Vector {
-	another := func(name string, version uint64, by *Identity) *Artifact {
-		return newArtifact(node, name, version, `{"schema_version": "1.0"}`, by)
-	}
-	doc := func(change edit) func(*set) { return func(s *set) { s.doc = change } }
-	list := func(name string) schema.Workload { return schema.Workload{Name: name, Run: []string{"flor-edge"}} }
-	rows := []setRow{
+	return w.setRows("set", slices.Concat(w.setAccepted(), setDocuments(), w.setMembers(), w.setInventory(), w.setRoots()))
+}
+
+// another is one more artifact of alpha.
+func another(name string, version uint64, by *Identity) *Artifact {
+	return newArtifact(node, name, version, `{"schema_version": "1.0"}`, by)
+}
+
+// listed is one more workload of an inventory.
+func listed(name string) schema.Workload {
+	return schema.Workload{Name: name, Run: []string{"flor-edge"}}
+}
+
+// doc makes a change of the whole document.
+func doc(change edit) func(*set) { return func(s *set) { s.doc = change } }
+
+func (w *world) setAccepted() []setRow {
+	return []setRow{
 		{"root-last", "the order of members does not matter", "", "ENV-17", func(s *set) { s.root, s.edge = s.edge, s.root; s.edge.Payload = object(s.payload) }},
 		{"root-alone", "an empty inventory", "", "ENV-18", func(s *set) { s.edge, s.payload.Workloads = nil, []schema.Workload{} }},
 		{"three-members", "an inventory of two", "", "ENV-18", func(s *set) {
-			s.payload.Workloads = append(s.payload.Workloads, list("flor"))
+			s.payload.Workloads = append(s.payload.Workloads, listed("flor"))
 			s.more = []*Artifact{another("flor", version, w.primary)}
 		}},
 		{"a-new-node-name", "names of nodes and members may have capitals", "", "ENV-4 ENV-18", func(s *set) {
 			s.payload.Workloads[0].Name = "Edge"
 			s.edge.Name = `"Edge"`
 		}},
+	}
+}
 
+func setDocuments() []setRow {
+	return []setRow{
 		{"no-members", "a set document without members", "FL1019 empty-set", "ENV-17", doc(func(string) string { return "{\"artifacts\":[\n]}\n" })},
 		{"no-artifacts", "a set document without artifacts", "FL1008 missing-member", "ENV-17", doc(func(string) string { return "{}\n" })},
 		{"not-an-object", "a set document that is an array", "FL1010 wrong-type", "ENV-17", doc(func(d string) string {
@@ -38,7 +55,11 @@ func (w *world) setVectors() []Vector {
 		{"more-before", "a set document with another member before artifacts", "FL1007 unknown-member", "ENV-17", doc(replace(`{"artifacts"`, `{"more":1,"artifacts"`))},
 		{"artifacts-twice", "artifacts twice", "FL1003 duplicate-name", "ENV-1 ENV-17", doc(replace("\n]}", "\n],\"artifacts\":[]}"))},
 		{"artifacts-in-capitals", "artifacts in another case", "FL1004 name-case", "ENV-1 ENV-17", doc(replace("artifacts", "Artifacts"))},
+	}
+}
 
+func (w *world) setMembers() []setRow {
+	return []setRow{
 		{"257-members", "more members than a node may have", "FL1201 too-many-members", "ENV-17 ENV-18", doc(func(string) string {
 			return `{"artifacts":[` + strings.Repeat("{},", 256) + "{}]}\n"
 		})},
@@ -60,8 +81,13 @@ func (w *world) setVectors() []Vector {
 		{"member-twice", "a member is there twice", "FL1207 duplicate-member", "ENV-18", func(s *set) { s.more = []*Artifact{another("edge", version, w.primary)} }},
 		{"member-twice-by-case", "two members differ by case only", "FL1207 duplicate-member", "ENV-4 ENV-18", func(s *set) { s.more = []*Artifact{another("EDGE", version, w.primary)} }},
 		{"root-twice-by-case", "a member is named like the root in another case", "FL1207 duplicate-member", "ENV-4 ENV-18", func(s *set) { s.more = []*Artifact{another("AGENT", version, w.primary)} }},
-		{"member-missing", "a workload of the inventory has no member", "FL1209 missing-member", "ENV-18", func(s *set) { s.payload.Workloads = append(s.payload.Workloads, list("flor")) }},
-		{"member-missing-by-case", "a workload of the inventory has a member in another case", "FL1209 missing-member", "ENV-18", func(s *set) { s.payload.Workloads[0] = list("Edge") }},
+	}
+}
+
+func (w *world) setInventory() []setRow {
+	return []setRow{
+		{"member-missing", "a workload of the inventory has no member", "FL1209 missing-member", "ENV-18", func(s *set) { s.payload.Workloads = append(s.payload.Workloads, listed("flor")) }},
+		{"member-missing-by-case", "a workload of the inventory has a member in another case", "FL1209 missing-member", "ENV-18", func(s *set) { s.payload.Workloads[0] = listed("Edge") }},
 		{"member-unlisted", "a member that the inventory does not name", "FL1210 unlisted-member", "ENV-18", func(s *set) { s.more = []*Artifact{another("flor", version, w.primary)} }},
 		{"foreign-coordinator", "the coordinator is of another trust domain", "FL1211 foreign-id", "ENV-18", func(s *set) { s.payload.Sync.Coordinator = "spiffe://elsewhere/service/coordinator" }},
 		{"foreign-principal", "a principal is of another trust domain", "FL1211 foreign-id", "ENV-18", func(s *set) {
@@ -76,7 +102,11 @@ func (w *world) setVectors() []Vector {
 			s.lists(w.primary, w.second)
 			s.edge.By, s.edge.KeyID = w.second, quote(w.second.ID)
 		}},
+	}
+}
 
+func (w *world) setRoots() []setRow {
+	return []setRow{
 		{"root-payload-a-string", "the root's payload is a string", "FL1109 bad-root-payload", "ENV-5 ENV-12", func(s *set) { s.reads = func(string) string { return `"words"` } }},
 		{"root-payload-unknown-member", "the root's payload has a member that it may not have", "FL1109 bad-root-payload", "ENV-12", func(s *set) { s.reads = replace(`{"schema_version"`, `{"more":1,"schema_version"`) }},
 		{"root-payload-without-trust", "the root's payload has no trust block", "FL1109 bad-root-payload", "ENV-12", func(s *set) { s.reads = withoutTrust }},
@@ -85,7 +115,6 @@ func (w *world) setVectors() []Vector {
 			s.payload.Trust.Mgmt = append(s.payload.Trust.Mgmt, w.ca.Issue("/user/eve", "eve", extUsages()).Entry())
 		}},
 	}
-	return w.setRows("set", rows)
 }
 
 func withoutTrust(payload string) string {

@@ -2,6 +2,7 @@ package mint
 
 import (
 	"crypto/sha512"
+	"slices"
 	"strings"
 )
 
@@ -41,15 +42,27 @@ func (w *world) numberVectors() []Vector {
 
 // signatureVectors are about ENV-6 and ENV-11.
 func (w *world) signatureVectors() []Vector {
-	const form, alg, keyID, bad = "FL1020 bad-signature-form", "FL1102 unknown-alg", "FL1103 unknown-key-id", "FL1104 bad-signature"
-	value := func(change func(string) string) func(*set) {
-		return edge(func(a *Artifact) { a.after(respell(change)) })
-	}
-	raw := func(change func([]byte) []byte) func(*set) {
-		return edge(func(a *Artifact) { a.after(rebytes(change)) })
-	}
-	over := func(change func([]byte) []byte) func(*set) { return edge(func(a *Artifact) { a.signed = change }) }
-	rows := []setRow{
+	return w.setRows("signature", slices.Concat(
+		unsignedChanges(), signatureForms(), w.signatureNames(), alterations(), w.wrongSignatures()))
+}
+
+// respelled changes how the workload's signature is spelled.
+func respelled(change func(string) string) func(*set) {
+	return edge(func(a *Artifact) { a.after(respell(change)) })
+}
+
+// rebuilt changes the bytes of the workload's signature.
+func rebuilt(change func([]byte) []byte) func(*set) {
+	return edge(func(a *Artifact) { a.after(rebytes(change)) })
+}
+
+// signedOver has something else signed than the canonical form.
+func signedOver(change func([]byte) []byte) func(*set) {
+	return edge(func(a *Artifact) { a.signed = change })
+}
+
+func unsignedChanges() []setRow {
+	return []setRow{
 		{"altered-by-order", "the order of a payload's members is not signed", "", "ENV-6 ENV-8", edge(func(a *Artifact) {
 			a.Payload = `{"b": 1, "a": 2}`
 			a.after(replace(`{"b": 1, "a": 2}`, `{"a": 2, "b": 1}`))
@@ -58,18 +71,30 @@ func (w *world) signatureVectors() []Vector {
 			a.Payload = `{"a": 100, "b": "é"}`
 			a.after(replace(`{"a": 100, "b": "é"}`, `{"a": 1.00e2, "b": "\u00e9"}`))
 		})},
-		{"value-of-63-bytes", "a signature of 63 bytes", form, "ENV-6", raw(func(b []byte) []byte { return b[:63] })},
-		{"value-of-65-bytes", "a signature of 65 bytes", form, "ENV-6", raw(func(b []byte) []byte { return append(b, 0) })},
-		{"value-empty", "an empty signature", form, "ENV-6", value(func(string) string { return "" })},
-		{"value-not-base64", "a signature that is not base64", form, "ENV-6", value(func(v string) string { return "*" + v[1:] })},
-		{"value-without-padding", "base64 without its padding", form, "ENV-6", value(func(v string) string { return strings.TrimRight(v, "=") })},
+	}
+}
+
+func signatureForms() []setRow {
+	const form = "FL1020 bad-signature-form"
+	return []setRow{
+		{"value-of-63-bytes", "a signature of 63 bytes", form, "ENV-6", rebuilt(func(b []byte) []byte { return b[:63] })},
+		{"value-of-65-bytes", "a signature of 65 bytes", form, "ENV-6", rebuilt(func(b []byte) []byte { return append(b, 0) })},
+		{"value-empty", "an empty signature", form, "ENV-6", respelled(func(string) string { return "" })},
+		{"value-not-base64", "a signature that is not base64", form, "ENV-6", respelled(func(v string) string { return "*" + v[1:] })},
+		{"value-without-padding", "base64 without its padding", form, "ENV-6", respelled(func(v string) string { return strings.TrimRight(v, "=") })},
 		{"value-for-urls", "base64 in the alphabet for URLs", form, "ENV-6", func(s *set) {
 			s.edge.Payload = payloadWhoseSignatureHas(s.edge, "+/")
 			s.edge.after(respell(func(v string) string { return strings.NewReplacer("+", "-", "/", "_").Replace(v) }))
 		}},
-		{"value-with-a-line-break", "base64 with a line break in it", form, "ENV-6", value(func(v string) string { return v[:40] + `\n` + v[40:] })},
-		{"value-with-a-space", "base64 with a space at its end", form, "ENV-6", value(func(v string) string { return v + " " })},
-		{"value-in-another-spelling", "base64 whose last bits are not zero", form, "ENV-6", value(respellLastBits)},
+		{"value-with-a-line-break", "base64 with a line break in it", form, "ENV-6", respelled(func(v string) string { return v[:40] + `\n` + v[40:] })},
+		{"value-with-a-space", "base64 with a space at its end", form, "ENV-6", respelled(func(v string) string { return v + " " })},
+		{"value-in-another-spelling", "base64 whose last bits are not zero", form, "ENV-6", respelled(respellLastBits)},
+	}
+}
+
+func (w *world) signatureNames() []setRow {
+	const alg, keyID = "FL1102 unknown-alg", "FL1103 unknown-key-id"
+	return []setRow{
 		{"alg-in-capitals", "the algorithm in another case", alg, "ENV-6 ENV-11", edge(func(a *Artifact) { a.Alg = `"Ed25519"` })},
 		{"alg-none", "no algorithm", alg, "ENV-11", edge(func(a *Artifact) { a.Alg = `"none"` })},
 		{"alg-empty", "an empty algorithm", alg, "ENV-11", edge(func(a *Artifact) { a.Alg = `""` })},
@@ -79,6 +104,12 @@ func (w *world) signatureVectors() []Vector {
 			s.payload.Trust.Ctrl = block(w.ctrl).Mgmt
 			s.edge.By, s.edge.KeyID = w.ctrl, quote(w.ctrl.ID)
 		}},
+	}
+}
+
+func alterations() []setRow {
+	const bad = "FL1104 bad-signature"
+	return []setRow{
 		{"payload-altered", "a payload that was altered", bad, "ENV-6 ENV-11", edge(func(a *Artifact) { a.after(replace(`{"schema_version": "1.0"}`, `{"schema_version": "1.1"}`)) })},
 		{"time-altered", "a generated_at that was altered", bad, "ENV-6", edge(func(a *Artifact) { a.after(replace(Now, "2026-04-20T12:00:01Z")) })},
 		{"name-altered", "a name that was altered, with the inventory", bad, "ENV-6", func(s *set) {
@@ -86,28 +117,33 @@ func (w *world) signatureVectors() []Vector {
 			s.edge.after(replace(`"edge"`, `"core"`))
 		}},
 		{"root-altered", "a root that was altered", bad, "ENV-6 ENV-12", func(s *set) { s.root.after(replace("127.0.0.1:1081", "127.0.0.1:1082")) }},
+	}
+}
+
+func (w *world) wrongSignatures() []setRow {
+	const bad = "FL1104 bad-signature"
+	return []setRow{
 		{"other-key", "a signature by another key under the signer's ID", bad, "ENV-6 ENV-11", edge(func(a *Artifact) { a.By = w.second })},
-		{"flipped-first-bit", "a flipped bit in the first half of the signature", bad, "ENV-6", raw(func(b []byte) []byte { return flipped(b, 0) })},
-		{"flipped-last-half", "a flipped bit in the second half of the signature", bad, "ENV-6", raw(func(b []byte) []byte { return flipped(b, 40) })},
-		{"second-spelling-of-s", "the group's order added to S", bad, "ENV-6", raw(withOrderAdded)},
-		{"all-zero", "a signature of zeros", bad, "ENV-6", raw(func([]byte) []byte { return make([]byte, 64) })},
+		{"flipped-first-bit", "a flipped bit in the first half of the signature", bad, "ENV-6", rebuilt(func(b []byte) []byte { return flipped(b, 0) })},
+		{"flipped-last-half", "a flipped bit in the second half of the signature", bad, "ENV-6", rebuilt(func(b []byte) []byte { return flipped(b, 40) })},
+		{"second-spelling-of-s", "the group's order added to S", bad, "ENV-6", rebuilt(withOrderAdded)},
+		{"all-zero", "a signature of zeros", bad, "ENV-6", rebuilt(func([]byte) []byte { return make([]byte, 64) })},
 		{"over-the-text", "a signature over the text instead of its canonical form", bad, "ENV-6", edge(func(a *Artifact) {
 			unsigned := strings.Replace(a.unsigned(), signatureMark, "", 1)
 			a.signed = func([]byte) []byte { return []byte(unsigned) }
 		})},
-		{"over-a-hash", "a signature over a hash of the canonical form", bad, "ENV-6", over(func(form []byte) []byte {
+		{"over-a-hash", "a signature over a hash of the canonical form", bad, "ENV-6", signedOver(func(form []byte) []byte {
 			sum := sha512.Sum512(form)
 			return sum[:]
 		})},
-		{"with-a-prefix", "a signature over a prefix and the canonical form", bad, "ENV-6", over(func(form []byte) []byte { return append([]byte("flor:"), form...) })},
-		{"with-a-newline", "a signature over the canonical form and a newline", bad, "ENV-6 ENV-9", over(func(form []byte) []byte { return append(form, '\n') })},
+		{"with-a-prefix", "a signature over a prefix and the canonical form", bad, "ENV-6", signedOver(func(form []byte) []byte { return append([]byte("flor:"), form...) })},
+		{"with-a-newline", "a signature over the canonical form and a newline", bad, "ENV-6 ENV-9", signedOver(func(form []byte) []byte { return append(form, '\n') })},
 		{"of-another-artifact", "the signature of the set's root", bad, "ENV-6", func(s *set) {
 			_ = s.text()
 			root := s.root.Text()
 			s.edge.after(respell(func(string) string { return root[strings.LastIndex(root, `"value": "`)+10:][:88] }))
 		}},
 	}
-	return w.setRows("signature", rows)
 }
 
 // respellLastBits changes the bits of base64's last character that stand for

@@ -119,6 +119,13 @@ func (s *set) holds(mgmt ...*Identity) *set {
 	return s
 }
 
+// retires has the node remember keys as retired.
+func (s *set) retires(who ...*Identity) {
+	for _, i := range who {
+		s.trust.Retired = append(s.trust.Retired, i.pubkey())
+	}
+}
+
 // files are those of the vector's directory.
 func (s *set) files() map[string][]byte {
 	return map[string][]byte{
