@@ -272,7 +272,10 @@ func TestCertificatesAreListed(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d certificates, %v", len(got), err)
 	}
-	want := Certificate{File: "alpha.crt", ID: node, NotAfter: expired.Cert.NotAfter, Fingerprint: Fingerprint(expired.Cert)}
+	want := Certificate{
+		File: "alpha.crt", ID: node, NotBefore: expired.Cert.NotBefore, NotAfter: expired.Cert.NotAfter,
+		Fingerprint: Fingerprint(expired.Cert),
+	}
 	if diff := cmp.Diff(want, got[0], cmp.Comparer(func(a, b spiffeid.ID) bool { return a == b })); diff != "" {
 		t.Errorf("certificate (-want +got):\n%s", diff)
 	}
