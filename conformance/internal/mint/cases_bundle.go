@@ -175,7 +175,9 @@ func (r *recipe) identity(i *Identity) {
 
 // bundleVectors are about BND-1.
 func (k *kitchen) bundleVectors() []Vector {
-	rows := slices.Concat(k.archiveRows(), k.manifestRows(), k.contentRows())
+	rows := slices.Concat(
+		archiveAccepted(), k.formatRows(), entryRows(), nameRows(), k.manifestRows(), listingRows(), k.authorityRows(),
+		k.setRowsOfBundle(), k.principalRows(), k.leafRows())
 	var all []Vector
 	for _, r := range rows {
 		all = append(all, Vector{
@@ -191,29 +193,34 @@ type bundleRow struct {
 	change                     func(*recipe)
 }
 
-func (k *kitchen) archiveRows() []bundleRow {
-	const cut, archive, badEntry, name, twice = "FL2203 cut-short", "FL2204 bad-archive", "FL2205 bad-entry", "FL2206 bad-name", "FL2207 duplicate-entry"
-	whole := func(change func([]byte) []byte) func(*recipe) { return func(r *recipe) { r.archive = change } }
-	header := func(change func(*tar.Header)) func(*recipe) {
-		return func(r *recipe) {
-			r.header = func(name string, h *tar.Header) {
-				if name == edgeFile {
-					change(h)
-				}
+// whole makes a change of the whole archive.
+func whole(change func([]byte) []byte) func(*recipe) {
+	return func(r *recipe) { r.archive = change }
+}
+
+// headerOfEdge makes a change of one entry's header.
+func headerOfEdge(change func(*tar.Header)) func(*recipe) {
+	return func(r *recipe) {
+		r.header = func(name string, h *tar.Header) {
+			if name == edgeFile {
+				change(h)
 			}
 		}
 	}
-	extra := func(name string) func(*recipe) { return func(r *recipe) { r.put(name, []byte("{}")) } }
-	notFile := func(typeflag byte, link string) func(*recipe) {
-		return func(r *recipe) {
-			r.put(edgeFile, nil)
-			r.header = func(name string, h *tar.Header) {
-				if name == edgeFile {
-					h.Typeflag, h.Linkname = typeflag, link
-				}
-			}
-		}
+}
+
+// notFile makes one entry something else than a regular file.
+func notFile(typeflag byte, link string) func(*recipe) {
+	return func(r *recipe) {
+		r.put(edgeFile, nil)
+		headerOfEdge(func(h *tar.Header) { h.Typeflag, h.Linkname = typeflag, link })(r)
 	}
+}
+
+// extra adds an entry.
+func extra(name string) func(*recipe) { return func(r *recipe) { r.put(name, []byte("{}")) } }
+
+func archiveAccepted() []bundleRow {
 	return []bundleRow{
 		{"plain", "a good bundle", "", "ENV-10 SET-8", nil},
 		{"entries-in-another-order", "entries after the manifest come in any order", "", "", func(r *recipe) { slices.Reverse(r.files) }},
@@ -221,6 +228,12 @@ func (k *kitchen) archiveRows() []bundleRow {
 			r.header = func(_ string, h *tar.Header) { h.Uid, h.Uname = 1000, "eve" }
 		}},
 		{"more-zeros", "more zeros than needed at the end", "", "", whole(func(b []byte) []byte { return append(b, make([]byte, 9*512)...) })},
+	}
+}
+
+func (k *kitchen) formatRows() []bundleRow {
+	const cut, archive = "FL2203 cut-short", "FL2204 bad-archive"
+	return []bundleRow{
 		{"without-end", "an archive without its end", cut, "", whole(func(b []byte) []byte { return b[:len(b)-1024] })},
 		{"half", "half an archive", cut, "", whole(func(b []byte) []byte { return b[:len(b)/2] })},
 		{"odd-size", "a size that is no multiple of a block", cut, "", whole(func(b []byte) []byte { return append(b, 0) })},
@@ -239,17 +252,29 @@ func (k *kitchen) archiveRows() []bundleRow {
 			b[148] ^= 1
 			return b
 		})},
-		{"gnu-format", "an entry in another format than ustar", archive, "", header(func(h *tar.Header) { h.Format = tar.FormatGNU })},
-		{"pax-format", "an entry with extended headers", archive, "", header(func(h *tar.Header) {
+		{"gnu-format", "an entry in another format than ustar", archive, "", headerOfEdge(func(h *tar.Header) { h.Format = tar.FormatGNU })},
+		{"pax-format", "an entry with extended headers", archive, "", headerOfEdge(func(h *tar.Header) {
 			h.Format, h.PAXRecords = tar.FormatPAX, map[string]string{"FLORETE.x": "1"}
 		})},
-		{"mode-0644", "an entry that others may read", badEntry, "BND-4", header(func(h *tar.Header) { h.Mode = 0o644 })},
-		{"mode-setuid", "an entry that is setuid", badEntry, "", header(func(h *tar.Header) { h.Mode = 0o4600 })},
-		{"time-1", "an entry with a time", badEntry, "", header(func(h *tar.Header) { h.ModTime = time.Unix(1, 0) })},
+	}
+}
+
+func entryRows() []bundleRow {
+	const badEntry = "FL2205 bad-entry"
+	return []bundleRow{
+		{"mode-0644", "an entry that others may read", badEntry, "BND-4", headerOfEdge(func(h *tar.Header) { h.Mode = 0o644 })},
+		{"mode-setuid", "an entry that is setuid", badEntry, "", headerOfEdge(func(h *tar.Header) { h.Mode = 0o4600 })},
+		{"time-1", "an entry with a time", badEntry, "", headerOfEdge(func(h *tar.Header) { h.ModTime = time.Unix(1, 0) })},
 		{"symbolic-link", "a symbolic link", badEntry, "", notFile(tar.TypeSymlink, "/etc/passwd")},
 		{"hard-link", "a hard link", badEntry, "", notFile(tar.TypeLink, "manifest.json")},
 		{"device", "a device", badEntry, "", notFile(tar.TypeChar, "")},
 		{"fifo", "a named pipe", badEntry, "", notFile(tar.TypeFifo, "")},
+	}
+}
+
+func nameRows() []bundleRow {
+	const name, twice = "FL2206 bad-name", "FL2207 duplicate-entry"
+	return []bundleRow{
 		{"absolute-name", "an absolute name", name, "", extra("/identity/ca.crt")},
 		{"climbing-name", "a name that climbs", name, "", extra("identity/../../x")},
 		{"climbing-inside", "a name that climbs and stays inside", name, "", extra("identity/certs/../ca.crt")},
@@ -272,16 +297,21 @@ func (k *kitchen) bakedManifest(archive []byte) []byte {
 	return archive[512 : 512+h.Size]
 }
 
-func (k *kitchen) manifestRows() []bundleRow {
-	const bad, differs, trust, signature, block2 = "FL2208 bad-manifest", "FL2209 content-differs", "FL2211 bad-trust", "FL2212 bad-signature", "FL2213 trust-differs"
-	text := func(old, new string) func(*recipe) { return func(r *recipe) { r.rewrite = replace(old, new) } }
-	unlisted := func(change func(*recipe)) func(*recipe) {
-		return func(r *recipe) {
-			r.listed = true
-			change(r)
-		}
+// rewritten makes a change of the manifest's text once it is signed.
+func rewritten(old, new string) func(*recipe) {
+	return func(r *recipe) { r.rewrite = replace(old, new) }
+}
+
+// unlisted makes a change after the entries were listed.
+func unlisted(change func(*recipe)) func(*recipe) {
+	return func(r *recipe) {
+		r.listed = true
+		change(r)
 	}
-	stranger := k.rogue.Issue("/management-plane/primary", "stranger")
+}
+
+func (k *kitchen) manifestRows() []bundleRow {
+	const bad = "FL2208 bad-manifest"
 	return []bundleRow{
 		{"no-manifest", "an archive without entries", bad, "", func(r *recipe) { r.archive = func([]byte) []byte { return make([]byte, 4096) } }},
 		{"manifest-second", "the manifest is not the first entry", bad, "", func(r *recipe) {
@@ -291,30 +321,43 @@ func (k *kitchen) manifestRows() []bundleRow {
 				return slices.Concat(b[first:first+second], b[:first], b[first+second:])
 			}
 		}},
-		{"manifest-unknown-member", "a manifest with a member that it may not have", bad, "ENV-2", text(`"node"`, `"more": 1, "node"`)},
-		{"manifest-member-twice", "a member of the manifest twice", bad, "ENV-1", text(`"node"`, `"node": "alpha", "node"`)},
-		{"manifest-case", "a member of the manifest in another case", bad, "ENV-1", text(`"node"`, `"Node"`)},
-		{"manifest-null", "a member of the manifest is null", bad, "ENV-2", text(`"node": "alpha"`, `"node": null`)},
+		{"manifest-unknown-member", "a manifest with a member that it may not have", bad, "ENV-2", rewritten(`"node"`, `"more": 1, "node"`)},
+		{"manifest-member-twice", "a member of the manifest twice", bad, "ENV-1", rewritten(`"node"`, `"node": "alpha", "node"`)},
+		{"manifest-case", "a member of the manifest in another case", bad, "ENV-1", rewritten(`"node"`, `"Node"`)},
+		{"manifest-null", "a member of the manifest is null", bad, "ENV-2", rewritten(`"node": "alpha"`, `"node": null`)},
 		{"manifest-newer", "a manifest of a newer version", bad, "ENV-14", func(r *recipe) { r.manifest.SchemaVersion = "1.1" }},
 		{"manifest-version-0", "a manifest of version 0", bad, "ENV-3", func(r *recipe) { r.manifest.SetVersion = 0 }},
-		{"manifest-version-fraction", "a version with a fraction", bad, "ENV-3", text(`"set_version": 42`, `"set_version": 42.0`)},
+		{"manifest-version-fraction", "a version with a fraction", bad, "ENV-3", rewritten(`"set_version": 42`, `"set_version": 42.0`)},
 		{"manifest-no-principals", "a manifest without principals", bad, "", func(r *recipe) { r.manifest.Principals = []string{} }},
 		{"manifest-trust-domain-a-uri", "a trust domain with its scheme", bad, "", func(r *recipe) { r.manifest.TrustDomain = "spiffe://rete-lovers" }},
 		{"manifest-lists-twice", "a manifest that lists an entry twice", bad, "", unlisted(func(r *recipe) { r.manifest.Entries = append(r.manifest.Entries, r.manifest.Entries[0]) })},
+	}
+}
+
+func listingRows() []bundleRow {
+	const differs = "FL2209 content-differs"
+	return []bundleRow{
 		{"entry-unlisted", "an entry that the manifest does not list", differs, "", unlisted(func(r *recipe) { r.put("artifacts/mgmt/more.json", []byte("{}")) })},
 		{"entry-missing", "an entry that the manifest lists is not there", differs, "", unlisted(func(r *recipe) { r.drop(edgeFile) })},
 		{"entry-altered", "an entry of another content", differs, "", unlisted(func(r *recipe) { r.put(edgeFile, bytes.ToUpper(r.get(edgeFile))) })},
 		{"entry-size", "a size that is not the entry's", differs, "", unlisted(func(r *recipe) { r.manifest.Entries[1].Size++ })},
 		{"digest-in-capitals", "a digest in upper case", differs, "", unlisted(func(r *recipe) { r.manifest.Entries[1].SHA256 = strings.ToUpper(r.manifest.Entries[1].SHA256) })},
-		{"no-ca", "a bundle without ca.crt", "FL2210 bad-ca", "", func(r *recipe) { r.drop(caFile) }},
-		{"ca-a-leaf", "ca.crt is no CA's certificate", "FL2210 bad-ca", "", func(r *recipe) { r.put(caFile, certPEM(k.web.Cert)) }},
-		{"ca-twice", "ca.crt has two certificates", "FL2210 bad-ca", "", func(r *recipe) { r.put(caFile, slices.Concat(certPEM(k.ca.Cert), certPEM(k.rogue.Cert))) }},
+	}
+}
+
+func (k *kitchen) authorityRows() []bundleRow {
+	const ca, trust, signature, another = "FL2210 bad-ca", "FL2211 bad-trust", "FL2212 bad-signature", "FL2213 trust-differs"
+	stranger := k.rogue.Issue("/management-plane/primary", "stranger")
+	return []bundleRow{
+		{"no-ca", "a bundle without ca.crt", ca, "", func(r *recipe) { r.drop(caFile) }},
+		{"ca-a-leaf", "ca.crt is no CA's certificate", ca, "", func(r *recipe) { r.put(caFile, certPEM(k.web.Cert)) }},
+		{"ca-twice", "ca.crt has two certificates", ca, "", func(r *recipe) { r.put(caFile, slices.Concat(certPEM(k.ca.Cert), certPEM(k.rogue.Cert))) }},
 		{"ca-of-somebody-else", "ca.crt is another CA's", trust, "ENV-10", func(r *recipe) { r.put(caFile, certPEM(k.rogue.Cert)) }},
 		{"trust-domain-of-somebody-else", "the trust domain is another", trust, "ENV-10", func(r *recipe) { r.manifest.TrustDomain = "elsewhere" }},
 		{"trust-of-a-stranger", "the trust block lists a signer of another CA", trust, "ENV-10", func(r *recipe) { r.manifest.Trust = block(stranger) }},
 		{"manifest-signed-by-a-stranger", "the manifest is signed with another key under the signer's ID", signature, "ENV-6", func(r *recipe) { r.by = &Identity{ID: k.primary.ID, Key: stranger.Key} }},
 		{"manifest-signed-by-another", "the manifest is signed by a signer whom it does not list", signature, "ENV-12", func(r *recipe) { r.by = k.second }},
-		{"manifest-altered", "a manifest that was altered", signature, "ENV-6", text(`"node": "alpha"`, `"node": "beta"`)},
+		{"manifest-altered", "a manifest that was altered", signature, "ENV-6", rewritten(`"node": "alpha"`, `"node": "beta"`)},
 		{"manifest-signer-expired", "the manifest's signer has expired", signature, "ENV-13", func(r *recipe) {
 			late := k.ca.Issue("/management-plane/second", "second", expired)
 			r.set.root.Payload = ""
@@ -322,26 +365,27 @@ func (k *kitchen) manifestRows() []bundleRow {
 			r.remake()
 			r.manifest.Trust, r.by = block(k.primary, late), late
 		}},
-		{"trust-longer-than-in-the-set", "the trust block lists one more than the set's root", block2, "ENV-12", func(r *recipe) { r.manifest.Trust = block(k.primary, k.second) }},
+		{"trust-longer-than-in-the-set", "the trust block lists one more than the set's root", another, "ENV-12", func(r *recipe) { r.manifest.Trust = block(k.primary, k.second) }},
 	}
 }
 
-func (k *kitchen) contentRows() []bundleRow {
-	const set, principals, cert = "FL2214 bad-set", "FL2215 bad-principals", "FL2216 bad-certificate"
-	principal := func(id string) func(*recipe) {
-		return func(r *recipe) { r.manifest.Principals = append(r.manifest.Principals, id) }
+// listsPrincipal lists one more principal.
+func listsPrincipal(id string) func(*recipe) {
+	return func(r *recipe) { r.manifest.Principals = append(r.manifest.Principals, id) }
+}
+
+// added adds a principal with certificate and key.
+func added(i *Identity, leaf string) func(*recipe) {
+	return func(r *recipe) {
+		listsPrincipal(i.ID)(r)
+		r.put("identity/certs/"+leaf+".crt", certPEM(i.Cert))
+		r.put("identity/certs/"+leaf+".key", i.keyPEM())
 	}
-	added := func(i *Identity, leaf string) func(*recipe) {
-		return func(r *recipe) {
-			r.manifest.Principals = append(r.manifest.Principals, i.ID)
-			r.put("identity/certs/"+leaf+".crt", certPEM(i.Cert))
-			r.put("identity/certs/"+leaf+".key", i.keyPEM())
-		}
-	}
-	web := func(i *Identity) func(*recipe) { return func(r *recipe) { r.identity(i) } }
-	const webID = "/service/alpha/web"
+}
+
+func (k *kitchen) setRowsOfBundle() []bundleRow {
+	const set = "FL2214 bad-set"
 	return []bundleRow{
-		{"with-a-user", "a principal that no node's name is in", "", "", added(k.ca.Issue("/user/alice", "alice"), "alice")},
 		{"set-altered", "an artifact that was altered", set, "ENV-6", func(r *recipe) {
 			r.put(edgeFile, bytes.Replace(r.get(edgeFile), []byte(Now), []byte("2026-04-20T12:00:01Z"), 1))
 		}},
@@ -363,14 +407,28 @@ func (k *kitchen) contentRows() []bundleRow {
 			r.remake()
 			r.manifest.Trust = block(k.primary, late)
 		}},
-		{"principal-without-certificate", "a principal without certificate", principals, "", principal("spiffe://rete-lovers/user/eve")},
-		{"principal-twice", "a principal twice", principals, "", principal("spiffe://rete-lovers/node/alpha")},
+	}
+}
+
+func (k *kitchen) principalRows() []bundleRow {
+	const principals = "FL2215 bad-principals"
+	return []bundleRow{
+		{"with-a-user", "a principal that no node's name is in", "", "", added(k.ca.Issue("/user/alice", "alice"), "alice")},
+		{"principal-without-certificate", "a principal without certificate", principals, "", listsPrincipal("spiffe://rete-lovers/user/eve")},
+		{"principal-twice", "a principal twice", principals, "", listsPrincipal("spiffe://rete-lovers/node/alpha")},
 		{"certificate-without-principal", "a certificate without principal", principals, "", func(r *recipe) { r.manifest.Principals = []string{k.node.ID} }},
 		{"certificate-without-key", "a certificate without key", principals, "", func(r *recipe) { r.drop(webKey) }},
 		{"principal-of-another-node", "a principal of another node", principals, "", added(k.ca.Issue("/service/beta/db", "db"), "db")},
 		{"another-node", "another node's own principal", principals, "", added(k.ca.Issue("/node/beta", "node beta"), "beta")},
 		{"principal-of-another-trust-domain", "a principal of another trust domain, with a certificate", principals, "", added(k.ca.IssueFor("spiffe://elsewhere/user/eve", Key("eve")), "eve")},
 		{"principal-of-no-kind", "a principal of no kind, with a certificate", principals, "", added(k.ca.Issue("/printer/x", "printer"), "x")},
+	}
+}
+
+func (k *kitchen) leafRows() []bundleRow {
+	const cert, webID = "FL2216 bad-certificate", "/service/alpha/web"
+	web := func(i *Identity) func(*recipe) { return func(r *recipe) { r.identity(i) } }
+	return []bundleRow{
 		{"signer-as-principal", "a signer among the principals", cert, "SET-8", added(k.ca.Issue("/management-plane/primary", "primary"), "primary")},
 		{"certificate-of-a-stranger", "a certificate of another CA", cert, "SET-8", web(k.rogue.Issue(webID, "service web"))},
 		{"certificate-expired", "a certificate that has expired", cert, "SET-8", web(k.ca.Issue(webID, "service web", expired))},

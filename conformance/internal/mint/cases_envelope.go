@@ -1,13 +1,14 @@
 package mint
 
 import (
+	"slices"
 	"strings"
 )
 
 // envelopeVectors are about one artifact's text: ENV-1 to ENV-5.
 func (w *world) envelopeVectors() []Vector {
-	return w.setRows("envelope", append(append(append(append(
-		envelopeAccepted(), envelopeSyntax()...), envelopeMembers()...), envelopeNames()...), envelopeTimes()...))
+	return w.setRows("envelope", slices.Concat(
+		envelopeAccepted(), envelopeSyntax(), envelopeMembers(), envelopeTypes(), envelopePlanes(), envelopeNames(), envelopeTimes()))
 }
 
 func envelopeAccepted() []setRow {
@@ -86,8 +87,7 @@ func envelopeSyntax() []setRow {
 }
 
 func envelopeMembers() []setRow {
-	const unknown, missing, null, wrong = "FL1007 unknown-member", "FL1008 missing-member", "FL1009 null-member", "FL1010 wrong-type"
-	const plane, number = "FL1011 bad-plane", "FL1012 bad-version"
+	const unknown, missing, null = "FL1007 unknown-member", "FL1008 missing-member", "FL1009 null-member"
 	rows := []setRow{
 		{"unknown-member", "a member that artifacts do not have", unknown, "ENV-2", edgeText(replace("{\n", "{\n  \"more\": 1,\n"))},
 		{"unknown-in-signature", "a member that signatures do not have", unknown, "ENV-2", edgeText(replace(`"alg"`, `"more": 1, "alg"`))},
@@ -97,6 +97,19 @@ func envelopeMembers() []setRow {
 		{"signature-without-value", "a signature without its value", missing, "ENV-2", edgeText(replace(`, "value": "`+signatureMark+`"`, ""))},
 		{"ctrl-null", "ctrl is null", null, "ENV-2", edge(func(a *Artifact) { a.Plane = `{"ctrl": null}` })},
 		{"signature-value-null", "the signature's value is null", null, "ENV-2", edgeText(replace(`"`+signatureMark+`"`, "null"))},
+	}
+	for _, name := range []string{"schema_version", "plane", "version", "node", "name", "generated_at", "payload", "signature"} {
+		dashed := strings.ReplaceAll(name, "_", "-")
+		rows = append(rows,
+			setRow{"missing-" + dashed, name + " is absent", missing, "ENV-2", edgeText(without(name))},
+			setRow{"null-" + dashed, name + " is null", null, "ENV-2", edgeText(nullify(name))})
+	}
+	return rows
+}
+
+func envelopeTypes() []setRow {
+	const wrong = "FL1010 wrong-type"
+	return []setRow{
 		{"signature-array", "an array where the signature is due", wrong, "ENV-2", edgeText(func(t string) string {
 			return replace(`"signature": {`, `"signature": [{`)(replace("}\n}", "}]\n}")(t))
 		})},
@@ -110,18 +123,18 @@ func envelopeMembers() []setRow {
 		{"time-number", "generated_at is a number", wrong, "ENV-3", edge(func(a *Artifact) { a.GeneratedAt = "1776686400" })},
 		{"schema-version-number", "schema_version is a number", wrong, "ENV-14", edge(func(a *Artifact) { a.SchemaVersion = "1.0" })},
 		{"version-string", "version is a string", wrong, "ENV-3", edge(func(a *Artifact) { a.Version = `"42"` })},
+	}
+}
+
+func envelopePlanes() []setRow {
+	const plane, number = "FL1011 bad-plane", "FL1012 bad-version"
+	rows := []setRow{
 		{"plane-in-capitals", "plane is MGMT", plane, "ENV-3", edge(func(a *Artifact) { a.Plane = `"MGMT"` })},
 		{"plane-ctrl-string", "plane is the string ctrl", plane, "ENV-3", edge(func(a *Artifact) { a.Plane = `"ctrl"` })},
 		{"plane-array", "plane is an array", plane, "ENV-2 ENV-3", edge(func(a *Artifact) { a.Plane = `["mgmt"]` })},
 		{"plane-empty-object", "plane is an empty object", plane, "ENV-3", edge(func(a *Artifact) { a.Plane = `{}` })},
 		{"plane-of-two", "plane has a member beside ctrl", plane, "ENV-2 ENV-3", edge(func(a *Artifact) { a.Plane = `{"ctrl": {"obeys_mgmt_version": 1}, "mgmt": {}}` })},
 		{"obeys-zero", "obeys_mgmt_version is 0", number, "ENV-3", edge(func(a *Artifact) { a.Plane = `{"ctrl": {"obeys_mgmt_version": 0}}` })},
-	}
-	for _, name := range []string{"schema_version", "plane", "version", "node", "name", "generated_at", "payload", "signature"} {
-		dashed := strings.ReplaceAll(name, "_", "-")
-		rows = append(rows,
-			setRow{"missing-" + dashed, name + " is absent", missing, "ENV-2", edgeText(without(name))},
-			setRow{"null-" + dashed, name + " is null", null, "ENV-2", edgeText(nullify(name))})
 	}
 	for name, text := range map[string]string{
 		"zero": "0", "negative": "-1", "fraction": "42.0", "exponent": "42e0", "2-53": "9007199254740992",
