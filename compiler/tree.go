@@ -36,7 +36,7 @@ const (
 )
 
 // ignored is the text of ignoreFile.
-const ignored = "# What a compile needs while it runs (retectl).\n/staging/\n/journal.json\n/journal.json.tmp\n/ledger.json.tmp\n/lock\n"
+const ignored = "# What a compile needs while it runs (retectl).\n/staging/\n/journal.json\n/journal.json.tmp\n/ledger.json.tmp\n/published.json.tmp\n/lock\n"
 
 // setDir is where the compiled set of a node lies.
 func setDir(node string) string { return path.Join(treeDir, node, planeDir) }

@@ -163,6 +163,7 @@ func dropLeftovers(fsys durable.FS) error {
 		fsys.RemoveAll(stagingDir),
 		fsys.RemoveAll(journalFile+durable.TmpSuffix),
 		fsys.RemoveAll(ledgerFile+durable.TmpSuffix),
+		fsys.RemoveAll(publishedFile+durable.TmpSuffix),
 	)
 }
 

@@ -112,7 +112,7 @@ func (c *console) showPublished(result client.Result) {
 		return
 	}
 	c.say("%s: %d of %s changed", result.Result, len(result.Changed), count(result.Nodes, "node"))
-	c.say("next: git add . && git commit, so that others know what is published")
+	c.say("next: commit .flor together with the YAML, so that others know what is published")
 }
 
 // learn takes what a coordinator has stored into the ledger, and says what to
