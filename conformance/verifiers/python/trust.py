@@ -21,7 +21,7 @@ SEGMENTS = {
 SIGNER_OF = {"mgmt": "management-plane", "ctrl": "control-plane"}
 KNOWN_EXTENSIONS = {
     ExtensionOID.KEY_USAGE, ExtensionOID.EXTENDED_KEY_USAGE, ExtensionOID.BASIC_CONSTRAINTS,
-    ExtensionOID.SUBJECT_ALTERNATIVE_NAME, ExtensionOID.NAME_CONSTRAINTS,
+    ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
 }
 
 

@@ -8,7 +8,7 @@ DIRECTORY has index.json; by default it is the vectors beside this repository's
 SPEC.md. Exit 0 if every case passes, or every case is killed by a mutant.
 """
 
-import importlib
+import importlib.util
 import json
 import os
 import sys
