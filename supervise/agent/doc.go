@@ -65,12 +65,32 @@
 // for the port or the identity that sync needs keeps the mark from moving; any
 // other port it waits for is a line in health.
 //
+// A fetch is bounded in all, ten minutes beyond the time it is held, since a byte
+// now and then never stands still. A set that is handed in overtakes a fetch that
+// is under way, and the fetch is done again after it: no relay keeps the way in
+// closed. A dry run leaves the pace of fetches as it is. A damaged active set that
+// has no predecessor is mended by the same set, fetched or handed in. Workloads
+// are asked for their readiness when something changes, when status is asked for,
+// every 5 s while one of them waits for something, and else twice a minute.
+// Certificates are judged by the wall clock (Options.Clock), everything that
+// waits goes by the monotonic one; a certificate of the future is told as a wrong
+// clock. What other problems may come of stands first in health.
+//
+// # Cost
+//
+// With three workloads that serve a control channel, on two shared cores of a
+// 2026 server: idle, 3.9 ms of processor time in a minute and 17 MiB resident
+// (BenchmarkIdleAgent in cmd/flor); from the kill of a workload to its successor
+// 110 ms in the median, of which 100 ms are the first delay of the policy
+// (BenchmarkKillToRunning); 6 KiB allocated by a sync that changes nothing
+// (TestANoChangeSyncAllocatesLittle).
+//
 // # Limits
 //
 // One set document of 64 MiB, 256 workloads, by the limits of envelope. No ctrl
 // plane is delivered yet. It knows nothing of systemd or launchd, and nothing of
 // other retes on the machine (AGT-8).
 //
-// It implements AGT-1 to AGT-9, and the agent's half of SUP-1, SUP-2, SUP-8,
-// SUP-9, SUP-11, OBS-1, OBS-4, OBS-5 and OBS-6.
+// It implements AGT-1 to AGT-9, and the agent's half of SUP-1, SUP-2, SUP-5,
+// SUP-8, SUP-9, SUP-11, OBS-1, OBS-4, OBS-5 and OBS-6.
 package agent
