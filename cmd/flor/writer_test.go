@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -15,7 +16,8 @@ import (
 )
 
 // writer is a workload that writes all the time: numbers, each one more than
-// the last, to a file that no second instance may have open.
+// the last, to a file that no second instance may have open. It leaves a process
+// behind.
 var writer = program.Program{
 	Name: "writer", Version: "test",
 	Run: func(ctx context.Context, c *program.Context) error {
@@ -27,9 +29,19 @@ var writer = program.Program{
 		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 			return errors.Join(os.WriteFile(filepath.Join(c.StateDir, "second"), nil, 0o600), err)
 		}
+		if err := leave(); err != nil {
+			return err
+		}
 		c.OnApply(func(_ context.Context, next envelope.Artifact, _ bool) (bool, error) { return next.Version%3 != 0, nil })
 		return count(ctx, file)
 	},
+}
+
+// leave starts a process that outlives its parent and is in no group of its.
+func leave() error {
+	left := exec.Command("sleep", "600")
+	left.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return left.Start()
 }
 
 // count goes on counting where the file ends.
