@@ -73,3 +73,16 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+// What a person is told to be active after a sync that did not end well.
+func TestWhatStaysActive(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]uint64{"bad-signature": 4, "unservable": 4, "not-confirmed": 5, "not-activated": 5, "agent-stopping": 5} {
+		if got := activeAfter(control.SyncResult{Held: 4, Offered: 5, Reason: reason}); got != want {
+			t.Errorf("%s: v%d stays active, want v%d", reason, got, want)
+		}
+	}
+	if got := activeAfter(control.SyncResult{Held: 4, Reason: "agent-stopping"}); got != 4 {
+		t.Errorf("a sync that was not begun: v%d stays active", got)
+	}
+}

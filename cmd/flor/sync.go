@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/florete/flor/supervise/agent"
 	"github.com/florete/flor/supervise/control"
 )
 
@@ -105,11 +106,14 @@ func describe(r control.SyncResult) string {
 	return fmt.Sprintf("%s v%d over v%d in %d ms: %s", verb, r.Offered, r.Held, r.DurationMS, strings.Join(done, ", "))
 }
 
-// activeAfter is the set that is active after a sync that did not end well: a
-// set that was only not confirmed stays.
+// activeAfter is the set that is active after a sync that did not end well: one
+// that came as far as its activation stays.
 func activeAfter(r control.SyncResult) uint64 {
-	if r.Reason == "not-confirmed" || r.Reason == "not-activated" {
+	switch agent.Reason(r.Reason) {
+	case agent.NotConfirmed, agent.NotActivated:
 		return r.Offered
+	case agent.Stopping:
+		return max(r.Held, r.Offered)
 	}
 	return r.Held
 }

@@ -126,7 +126,11 @@ func (a *admitter) adopt(ctx context.Context, o outcome, set *schema.Set, next *
 		return o.fail(control.Failed, refuse(NotActivated, "v%d is the active set, but: %w", next.version, err))
 	}
 	o.Workloads = a.account(next, steps)
-	if causes := a.awaitConfirmation(ctx, next.version); len(causes) > 0 {
+	causes := a.awaitConfirmation(ctx, next.version)
+	switch {
+	case len(causes) > 0 && ctx.Err() != nil:
+		return o.fail(control.Failed, refuse(Stopping, "the agent is stopping; v%d is active, and is confirmed after the next start", next.version))
+	case len(causes) > 0:
 		return o.fail(control.Failed, notConfirmed(next.version, causes))
 	}
 	o.Result = control.Applied
@@ -198,7 +202,7 @@ func (a *admitter) awaitConfirmation(ctx context.Context, version uint64) []stri
 		case <-timer.C:
 			return a.board.read().causes()
 		case <-ctx.Done():
-			return []string{"the agent is stopping"}
+			return a.board.read().causes()
 		}
 	}
 }

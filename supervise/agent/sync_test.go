@@ -380,7 +380,7 @@ func TestAPendingMarkOutlivesTheAgent(t *testing.T) {
 	if err := w.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-done; got.Result == control.Applied {
+	if got := <-done; got.Result != control.Failed || got.Reason != string(Stopping) || got.Offered != 2 {
 		t.Errorf("a sync that the agent's end cut short: %+v", got)
 	}
 	c = w.start()
