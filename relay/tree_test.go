@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,51 @@ func TestATreeReadBackIsTheSameTree(t *testing.T) {
 		}
 		if changed, err := relay.Judge(first, relay.Floors{}.Raise(first), again); err != nil || len(changed) != 0 {
 			t.Fatalf("changed %q, %v", changed, err)
+		}
+	})
+}
+
+// CRD-2, CRD-5, ENV-17: in whatever order members come and whatever stands between
+// them, each node is served its own members, byte for byte, and nothing else.
+func TestEachNodeIsServedItsOwnMembersHoweverTheyCome(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := map[string][]string{}
+		var members []string
+		for _, node := range []string{"a", "b", "c"} {
+			for _, name := range []string{"agent", "flor", "w"}[:rapid.IntRange(1, 3).Draw(t, "members")] {
+				mark := rapid.StringMatching(`[\[\]{}, ]{0,6}`).Draw(t, "mark")
+				text := string(artifact(node, name, 1, `"`+mark+`"`))
+				want[node], members = append(want[node], text), append(members, text)
+			}
+		}
+		var doc strings.Builder
+		doc.WriteString("{ \"artifacts\" :\t[ ")
+		for i, text := range rapid.Permutation(members).Draw(t, "order") {
+			if i > 0 {
+				doc.WriteString(rapid.SampledFrom([]string{",\n", ",", " ,\n ", ",\n\n"}).Draw(t, "between"))
+			}
+			doc.WriteString(text)
+		}
+		doc.WriteString("]}")
+		tree, err := relay.ParseTree([]byte(doc.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for node, texts := range want {
+			served, err := envelope.ParseSet(tree.SetDocument(node))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, text := range served {
+				got = append(got, string(text))
+			}
+			slices.Sort(texts)
+			slices.Sort(got)
+			if diff := cmp.Diff(texts, got); diff != "" {
+				t.Fatalf("%s of %s: %s", node, doc.String(), diff)
+			}
 		}
 	})
 }

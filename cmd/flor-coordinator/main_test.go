@@ -105,7 +105,13 @@ func finish(t *testing.T, cmd *exec.Cmd) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		// One that serves where it should have refused would never end.
+		limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		defer limit.Stop()
+		err = cmd.Wait()
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

@@ -213,6 +213,8 @@ func TestPublishTellsTheRowsApart(t *testing.T) {
 			fault{"*client.NotStored", "FL3209", false}, []string{"no space left", "nothing changed", "make room"}},
 		"an unknown outcome": {canned(500, jsonType, `{"error":"outcome_unknown","reason":"sync failed"}`),
 			fault{"*client.OutcomeUnknown", "FL3210", true}, []string{"sync failed", "publish the same tree again"}},
+		"busy": {canned(503, jsonType, `{"error":"busy","reason":"x"}`, "Retry-After", "5"),
+			fault{"*client.Unavailable", "FL3205", true}, []string{"busy", "try again"}},
 		"too slow": {canned(408, jsonType, `{"error":"too_slow","reason":"x"}`),
 			fault{"*client.Unavailable", "FL3205", true}, nil},
 		"the other listener":  {canned(404, jsonType, `{"error":"not_found"}`), unexpected, []string{"not_found"}},
