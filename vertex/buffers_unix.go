@@ -24,3 +24,17 @@ func buffers(udp *net.UDPConn) (receive, send int) {
 	})
 	return receive, send
 }
+
+// pendingError takes the error that a socket holds for its next reader or
+// writer, such as that of a reset, or nil.
+func pendingError(c *net.TCPConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	held := 0
+	if raw.Control(func(fd uintptr) { held, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR) }) != nil || err != nil || held == 0 {
+		return nil
+	}
+	return unix.Errno(held)
+}

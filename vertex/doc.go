@@ -64,9 +64,11 @@
 // than that to read the last mebibyte of a connection loses the rest of it, and
 // sees a reset, if its peer's vertex stops in these seconds.
 //
-// An abort is noticed by reading or writing. A program that first ends its
-// direction cleanly and aborts afterwards is noticed when something is written
-// to it, and one that aborts while its peer reads nothing when that goes on.
+// An abort is noticed by reading or writing, and within a second where nobody
+// does either: after a program ended its direction cleanly, or while its peer
+// reads nothing. STOP_SENDING with code 1 is an abort; with code 0, which a
+// [Conn] sends that is closed before all was read, it takes nothing back of
+// what was sent before (VTX-7).
 //
 // Certificates that leave a node are kept in use until they expire; renewed
 // ones are used for new connections, and a dialled connection with an older

@@ -44,6 +44,16 @@ func (f *flow) end(r Reason) {
 	f.far.Abort()
 }
 
+// look ends a flow of which a leg was aborted while nobody was reading it.
+func (f *flow) look() {
+	for _, l := range []leg{f.near, f.far} {
+		if r := l.gone(); r != 0 {
+			f.end(r)
+			return
+		}
+	}
+}
+
 // interrupt wakes a direction that waits for bytes which could no longer be
 // carried anywhere. One that still writes what had arrived is let alone.
 func (f *flow) interrupt(r Reason, reading leg) {

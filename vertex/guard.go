@@ -14,6 +14,7 @@ func (v *Vertex) guard() {
 			return
 		case <-tick.C:
 			v.sweep()
+			v.flows.look()
 		}
 	}
 }

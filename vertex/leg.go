@@ -20,9 +20,13 @@ type leg interface {
 	// Abort ends both directions so that it never looks like a clean end. It
 	// may be called at any time, from any goroutine, more than once.
 	Abort()
-	// onEnd calls ended once what carries the leg has ended, which nobody may
-	// be reading or writing at that time, until stop is called.
+	// onEnd calls ended once what carries the leg has ended, or the peer has
+	// aborted it, which nobody may be reading or writing at that time, until
+	// stop is called.
 	onEnd(ended func(Reason)) (stop func())
+	// gone says why the leg was aborted while nobody was reading it; zero when
+	// it was not, as far as that can be told. It is asked once a second.
+	gone() Reason
 	// blame says what an error of Read or Write stands for.
 	blame(error) Reason
 }
@@ -32,23 +36,39 @@ type tcpLeg struct {
 	*net.TCPConn
 	reset, failed Reason // which side it is, as a reason
 	early         []byte // read before the flow began; served first
+	reading       atomic.Bool
 }
 
 func initiatorLeg(c *net.TCPConn, early []byte) *tcpLeg {
-	return &tcpLeg{c, InitiatorReset, InitiatorFailed, early}
+	return &tcpLeg{TCPConn: c, reset: InitiatorReset, failed: InitiatorFailed, early: early}
 }
 
 func targetLeg(c *net.TCPConn) *tcpLeg {
-	return &tcpLeg{c, TargetReset, TargetFailed, nil}
+	return &tcpLeg{TCPConn: c, reset: TargetReset, failed: TargetFailed}
 }
 
 func (l *tcpLeg) Read(p []byte) (int, error) {
 	if len(l.early) == 0 {
+		l.reading.Store(true)
+		defer l.reading.Store(false)
 		return l.TCPConn.Read(p)
 	}
 	n := copy(p, l.early)
 	l.early = l.early[n:]
 	return n, nil
+}
+
+// gone asks the kernel for an error that a read would have brought, had there
+// been one: after a clean half-close nobody reads any more, and nobody does
+// while the other leg takes nothing (VTX-7).
+func (l *tcpLeg) gone() Reason {
+	if l.reading.Load() {
+		return 0
+	}
+	if err := pendingError(l.TCPConn); err != nil {
+		return l.blame(err)
+	}
+	return 0
 }
 
 // Abort sends RST: with linger 0 the kernel says no goodbye.
@@ -93,7 +113,7 @@ func (l *streamLeg) Abort() { abortStream(l.Stream) }
 func (l *streamLeg) Close() error {
 	err := l.Stream.Close()
 	l.closed.Do(func() {
-		l.CancelRead(aborted)
+		l.CancelRead(unwanted)
 		l.session.release()
 	})
 	return err
@@ -101,8 +121,26 @@ func (l *streamLeg) Close() error {
 
 func (l *streamLeg) onEnd(ended func(Reason)) func() {
 	conn := l.session.conn.Context()
-	stop := context.AfterFunc(conn, func() { ended(quicReason(context.Cause(conn))) })
-	return func() { stop() }
+	stopConn := context.AfterFunc(conn, func() { ended(quicReason(context.Cause(conn))) })
+	write := l.Stream.Context()
+	stopWrite := context.AfterFunc(write, func() {
+		if isAbort(context.Cause(write)) {
+			ended(PeerReset)
+		}
+	})
+	return func() {
+		stopConn()
+		stopWrite()
+	}
+}
+
+func (l *streamLeg) gone() Reason { return 0 }
+
+// isAbort tells whether the peer has aborted a stream in both directions, as
+// its STOP_SENDING says, and not only lost interest in what is sent to it.
+func isAbort(err error) bool {
+	stream, ok := errors.AsType[*quic.StreamError](err)
+	return ok && stream.Remote && stream.ErrorCode == aborted
 }
 
 func (l *streamLeg) blame(err error) Reason { return quicReason(err) }
@@ -133,6 +171,8 @@ func (l *localLeg) Abort() {
 	l.aborted.Store(true)
 	_ = l.UnixConn.Close()
 }
+
+func (l *localLeg) gone() Reason { return 0 }
 
 func (l *localLeg) onEnd(func(Reason)) func() { return func() {} }
 

@@ -68,6 +68,8 @@ func (v *Vertex) retire(s *session, r Reason) {
 func (v *Vertex) carry(p pair, near, far leg, local *bound) {
 	f := &flow{pair: p, near: near, far: far}
 	f.up, f.down = v.meter.open(p)
+	v.flows.add(f)
+	defer v.flows.remove(f)
 	if local != nil {
 		e := &localFlow{*local, f}
 		v.live.add(e)

@@ -71,3 +71,36 @@ func (r *registry) accepted(p pair) (all, ofPair int) {
 	}
 	return all, ofPair
 }
+
+// flows knows every connection that is being carried, for the guard.
+type flows struct {
+	mu   sync.Mutex
+	live map[*flow]struct{}
+}
+
+func newFlows() *flows { return &flows{live: map[*flow]struct{}{}} }
+
+func (s *flows) add(f *flow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live[f] = struct{}{}
+}
+
+func (s *flows) remove(f *flow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, f)
+}
+
+// look lets every flow look for ends that nothing else brings to light.
+func (s *flows) look() {
+	s.mu.Lock()
+	live := make([]*flow, 0, len(s.live))
+	for f := range s.live {
+		live = append(live, f)
+	}
+	s.mu.Unlock()
+	for _, f := range live {
+		f.look()
+	}
+}

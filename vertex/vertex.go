@@ -46,6 +46,7 @@ type Vertex struct {
 	endpoint  *endpointSlot
 	inbounds  *inbounds
 	live      *registry
+	flows     *flows
 	edges     *edges
 	streams   *quota
 	listeners sync.Map // spiffeid.ID to *Listener
@@ -87,7 +88,7 @@ func assemble(opts Options, t *tables, keys *keyring) *Vertex {
 	v := &Vertex{
 		opts: opts, log: opts.Log, now: opts.Now, limits: opts.Limits,
 		meter: newMeter(), keys: keys, faults: map[spiffeid.ID]bool{},
-		endpoint: newEndpointSlot(), live: newRegistry(), edges: newEdges(opts.Log), pools: map[pair]*pool{},
+		endpoint: newEndpointSlot(), live: newRegistry(), flows: newFlows(), edges: newEdges(opts.Log), pools: map[pair]*pool{},
 		streams: newQuota(opts.Limits.StreamsPerInitiator),
 	}
 	v.life, v.endLife = context.WithCancel(context.Background())

@@ -48,6 +48,10 @@ const nudgeSize = 32
 // aborted is the code of RESET_STREAM and STOP_SENDING for an abort (VTX-7).
 const aborted quic.StreamErrorCode = 1
 
+// unwanted is the code of STOP_SENDING for a stream that was closed before all
+// had been read, which does not take back what was sent on it.
+const unwanted quic.StreamErrorCode = 0
+
 // firstCloseCode is the application error of Denied; the codes follow the
 // order of the reasons from Denied to OverLimit (VTX-4).
 const firstCloseCode quic.ApplicationErrorCode = 0x10
