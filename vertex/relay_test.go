@@ -13,6 +13,7 @@ import (
 type path struct {
 	delay    time.Duration
 	dropEach int    // one packet in so many is lost; 0: none
+	hold     *relay // where the relay is put for the test; nil: nowhere
 	gauge    *gauge // of packet sizes; nil: none
 }
 
@@ -37,6 +38,7 @@ type relay struct {
 	front *net.UDPConn
 	to    netip.AddrPort
 	work  sync.WaitGroup
+	cut   atomic.Bool // nothing passes
 	mu    sync.Mutex
 	backs map[netip.AddrPort]*net.UDPConn // by whom they stand for
 }
@@ -44,7 +46,12 @@ type relay struct {
 // newRelay gives the address of a relay to another address.
 func newRelay(t testing.TB, to string, p path) string {
 	t.Helper()
-	r := &relay{front: anyUDP(t), to: netip.MustParseAddrPort(to), path: p, backs: map[netip.AddrPort]*net.UDPConn{}}
+	r := p.hold
+	if r == nil {
+		r = new(relay)
+	}
+	r.front, r.to, r.path = anyUDP(t), netip.MustParseAddrPort(to), p
+	r.backs = map[netip.AddrPort]*net.UDPConn{}
 	r.work.Go(func() { r.forth(t) })
 	t.Cleanup(r.close)
 	return r.front.LocalAddr().String()
@@ -67,6 +74,17 @@ func (r *relay) close() {
 	}
 	r.mu.Unlock()
 	r.work.Wait()
+}
+
+// rebind gives every client another source port, as a NAT does that has
+// forgotten them.
+func (r *relay) rebind() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for client, back := range r.backs {
+		back.Close()
+		delete(r.backs, client)
+	}
 }
 
 func (r *relay) forth(t testing.TB) {
@@ -98,7 +116,7 @@ func (r *relay) pass(in *net.UDPConn, route func(netip.AddrPort) (*net.UDPConn, 
 		if err != nil {
 			return
 		}
-		if r.dropEach > 0 && count%r.dropEach == 0 || !r.gauge.passes(n) {
+		if r.dropEach > 0 && count%r.dropEach == 0 || !r.gauge.passes(n) || r.cut.Load() {
 			continue
 		}
 		packet := append([]byte(nil), buf[:n]...)
