@@ -51,8 +51,10 @@ type Set struct {
 
 // Workload is how one workload is doing (SUP-7).
 type Workload struct {
-	Name  string    `json:"name"`
-	State string    `json:"state"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+	// Since is when the state was entered; of a workload that is up, when its
+	// process was started.
 	Since time.Time `json:"since"`
 	PID   int       `json:"pid,omitempty"`
 	// Set is the version of the set it runs on, Via how it got it: "spawned"
