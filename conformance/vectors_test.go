@@ -84,6 +84,17 @@ func TestNoTwoVectorsAreTheSame(t *testing.T) {
 	}
 }
 
+// TestNoVectorIsBinary: vectors are read, compared and carried like source, so
+// none holds a zero byte, by which tools tell what is binary.
+func TestNoVectorIsBinary(t *testing.T) {
+	t.Parallel()
+	for path, content := range mint.Tree() {
+		if bytes.IndexByte(content, 0) >= 0 {
+			t.Errorf("vectors/%s holds a zero byte; publish it in base64", path)
+		}
+	}
+}
+
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

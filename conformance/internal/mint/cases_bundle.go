@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -182,10 +183,21 @@ func (k *kitchen) bundleVectors() []Vector {
 	for _, r := range rows {
 		all = append(all, Vector{
 			Name: "bundle/" + r.name, Title: r.title, Refuse: r.refuse, Requirements: rules("BND-1 " + r.rules),
-			Files: map[string][]byte{"bundle.tar": k.bake(r.change), "now": []byte(Now + "\n")},
+			Files: map[string][]byte{"bundle.tar.base64": asText(k.bake(r.change)), "now": []byte(Now + "\n")},
 		})
 	}
 	return all
+}
+
+// asText is an archive in base64: vectors are text, so that they can be read,
+// compared and carried like source.
+func asText(archive []byte) []byte {
+	const width = 76 // of a line, as MIME has it
+	var text []byte
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(archive)), width) {
+		text = append(append(text, line...), '\n')
+	}
+	return text
 }
 
 type bundleRow struct {

@@ -37,7 +37,7 @@ func Verify(dir fs.FS) (Answer, error) {
 		judge func(dir fs.FS, text []byte) (string, error)
 	}{
 		{"set.json", judgeSet}, {"text.json", judgeText}, {"artifact.json", judgeRoute}, {"payload.json", judgePayload},
-		{"hostname.json", judgeHostname}, {"id.json", judgeID}, {"bundle.tar", judgeBundle},
+		{"hostname.json", judgeHostname}, {"id.json", judgeID}, {"bundle.tar.base64", judgeBundle},
 	} {
 		text, err := fs.ReadFile(dir, form.file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +217,11 @@ func judgeID(_ fs.FS, text []byte) (string, error) {
 	return schema.Hostname(id)
 }
 
-func judgeBundle(dir fs.FS, archive []byte) (string, error) {
+func judgeBundle(dir fs.FS, encoded []byte) (string, error) {
+	archive, err := base64.StdEncoding.DecodeString(string(encoded)) // which ignores line feeds
+	if err != nil {
+		return "", err
+	}
 	text, err := line(dir, "now")
 	if err != nil {
 		return "", err

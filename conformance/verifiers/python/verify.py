@@ -35,8 +35,11 @@ class Directory:
         with open(os.path.join(self.path, name), "rb") as file:
             return file.read()
 
+    def text(self, name):
+        return self.bytes(name).decode("utf-8")
+
     def line(self, name):
-        return self.bytes(name).decode("utf-8").rstrip("\n")
+        return self.text(name).rstrip("\n")
 
     def json(self, name):
         return json.loads(self.bytes(name))
@@ -82,13 +85,13 @@ def answer_id(d):
 
 
 def answer_bundle(d):
-    check_bundle(d.bytes("bundle.tar"), instant(d.line("now")))
+    check_bundle(from_base64(d.text("bundle.tar.base64").replace("\n", "")), instant(d.line("now")))
     return ""
 
 
 ANSWERS = {
     "set.json": answer_set, "text.json": answer_text, "artifact.json": answer_route, "payload.json": answer_payload,
-    "hostname.json": answer_hostname, "id.json": answer_id, "bundle.tar": answer_bundle,
+    "hostname.json": answer_hostname, "id.json": answer_id, "bundle.tar.base64": answer_bundle,
 }
 
 
