@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -36,8 +37,17 @@ func (c *dialCall) result() error {
 	return c.err
 }
 
-// pick reserves a stream on the newest connection with room that was made
-// after notBefore, or gives nil.
+// Over how many connections of a pair streams are spread: bulk on this machine
+// or nearby, and anything over a long path. The rest of what a peer allows is
+// for connections that replace one that is suspect or retired.
+const (
+	spreadOver    = 4
+	spreadOverFar = 12
+)
+
+// pick reserves a stream on a connection that was made after notBefore, or
+// gives nil: on the newest one with room, and rather on one that is not busy.
+// Where all are busy, another one is dialled for those that come later.
 func (p *pool) pick(notBefore time.Time) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,9 +55,32 @@ func (p *pool) pick(notBefore time.Time) *session {
 }
 
 func (p *pool) pickLocked(notBefore time.Time) *session {
-	for i := len(p.sessions) - 1; i >= 0; i-- {
-		s := p.sessions[i]
+	if s := p.newest(notBefore, func(s *session) bool { return !s.busy() }); s != nil {
+		return s
+	}
+	s := p.emptiest(notBefore)
+	if s != nil && p.dialling == nil && p.madeAfter(notBefore) < min(s.spread(), p.maxConns) {
+		p.start()
+	}
+	return s
+}
+
+// emptiest reserves a stream on the connection that has fewest of them.
+func (p *pool) emptiest(notBefore time.Time) *session {
+	byStreams := slices.SortedFunc(slices.Values(p.sessions), func(a, b *session) int {
+		return cmp.Compare(a.load(), b.load())
+	})
+	for _, s := range byStreams {
 		if !s.born.Before(notBefore) && s.usable() && s.reserve(p.perConn) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (p *pool) newest(notBefore time.Time, suits func(*session) bool) *session {
+	for _, s := range slices.Backward(p.sessions) {
+		if !s.born.Before(notBefore) && s.usable() && suits(s) && s.reserve(p.perConn) {
 			return s
 		}
 	}

@@ -51,7 +51,7 @@ func TestAnotherConnectionIsDialledBeyondTheStreamLimit(t *testing.T) {
 func TestStalledReadersDoNotStopASibling(t *testing.T) {
 	t.Parallel()
 	upstream, conns := parked(t)
-	d := newDuo(t, upstream)
+	d := newDuo(t, upstream, func(d *duo) { d.nearOpts.Limits.ConnectionsPerPair = 1 })
 	for range 2 {
 		stalled := d.dial(t)
 		<-conns
@@ -66,6 +66,32 @@ func TestStalledReadersDoNotStopASibling(t *testing.T) {
 	}
 	if got := d.accepted(); got != 1 {
 		t.Fatalf("%d QUIC connections, want the one that is shared", got)
+	}
+}
+
+// VTX-5: beside bulk a new stream gets a connection of its own, and bulk is
+// spread over four at most.
+func TestBulkIsSpreadOverFourConnections(t *testing.T) {
+	t.Parallel()
+	upstream, conns := parked(t)
+	d := newDuo(t, upstream)
+	for range 6 {
+		c := d.dial(t)
+		s := <-conns
+		go func() { _, _ = c.Write(make([]byte, 2*busyFrom)) }()
+		if _, err := io.ReadFull(s, make([]byte, 2*busyFrom)); err != nil {
+			t.Fatal(err)
+		}
+		busy := d.near.live.sessions()
+		d.near.await("the next request to find a connection beside the busy ones", func() bool {
+			c := d.dial(t)
+			c.Close()
+			(<-conns).Close()
+			return d.accepted() > len(busy) || d.accepted() == spreadOver
+		})
+	}
+	if got := d.accepted(); got != spreadOver {
+		t.Errorf("bulk is spread over %d connections, want %d", got, spreadOver)
 	}
 }
 

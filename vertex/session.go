@@ -27,6 +27,7 @@ type session struct {
 	open    int       // streams in use or reserved
 	spent   bool      // flor/1: its one stream has been opened
 	full    bool      // the peer's stream limit was met with room by our count
+	before  uint64    // bytes carried until the guard last looked
 	lastUse time.Time // when the last stream ended
 	packets uint64    // received, at the last look
 	heard   time.Time // wall clock of the look that saw more packets
@@ -129,10 +130,47 @@ func (s *session) refresh(now time.Time) {
 	if s.suspectIn(now) <= 0 {
 		s.nudge(now)
 	}
+	carried := carriedBy(s.conn.ConnectionStats())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full = false
+	s.before = carried
 }
+
+// busyFrom is how many bytes a connection carries within a second, at most,
+// before new streams go to another one.
+const busyFrom = 256 << 10
+
+// farFrom is the round trip from which on losses, and not this machine, decide
+// how fast a connection is: what backs off by loss is slow there, in proportion
+// to the number of connections.
+const farFrom = 10 * time.Millisecond
+
+// busy tells whether the connection carries bulk, beside which a new stream
+// would wait, or, over a long path, anything at all (VTX-5).
+func (s *session) busy() bool {
+	stats := s.conn.ConnectionStats()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return isFar(stats) && s.open > 0 || carriedBy(stats)-s.before >= busyFrom
+}
+
+// spread is over how many connections to the peer streams are spread.
+func (s *session) spread() int {
+	if isFar(s.conn.ConnectionStats()) {
+		return spreadOverFar
+	}
+	return spreadOver
+}
+
+func (s *session) load() int {
+	open, _ := s.streams()
+	return open
+}
+
+func isFar(stats quic.ConnectionStats) bool { return stats.SmoothedRTT >= farFrom }
+
+func carriedBy(stats quic.ConnectionStats) uint64 { return stats.BytesSent + stats.BytesReceived }
 
 // streams returns how many streams are open, and since when there are none.
 func (s *session) streams() (open int, idleSince time.Time) {
