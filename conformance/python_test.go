@@ -146,7 +146,7 @@ func either(a, b func(vectors.Entry) bool) func(vectors.Entry) bool {
 func TestEveryVectorIsKilledByAMutant(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: some 350 wrong verifiers take 10 s of CPU")
+		t.Skip("-short: some 250 wrong verifiers take 6 s of CPU")
 	}
 	needPython(t)
 	table, ok := runPython(t, pythonVerifier, "--mutants")

@@ -9,6 +9,7 @@ WHITE_SPACE = " \t\r\n"
 SPACE = re.compile("[ \t\r\n]*")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
+SPECIAL = re.compile(r'["\\\x00-\x1f]')
 ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 LITERALS = {"true": True, "false": False, "null": None}
@@ -67,6 +68,8 @@ def parse(text, depth=MAX_DEPTH):
 
 
 class Reader:
+    """Reads values; object, array and string begin at what peek() has seen."""
+
     def __init__(self, text, depth):
         self.text, self.depth, self.at = text, depth, 0
 
@@ -98,7 +101,7 @@ class Reader:
 
     def object(self, depth):
         start = self.at
-        self.expect("{")
+        self.at += 1
         members = []
         if self.peek() != "}":
             members.append(self.member(depth))
@@ -116,7 +119,7 @@ class Reader:
         return name, self.value(depth)
 
     def array(self, depth):
-        self.expect("[")
+        self.at += 1
         items = []
         if self.peek() != "]":
             items.append(self.value(depth))
@@ -134,7 +137,7 @@ class Reader:
         return Number(found.group())
 
     def string(self):
-        self.expect('"')
+        self.at += 1
         parts = []
         while True:
             found = PLAIN.match(self.text, self.at)
@@ -224,15 +227,7 @@ def number_form(token):
 
 
 def string_form(text):
-    out = []
-    for char in text:
-        if char in SHORT:
-            out.append(SHORT[char])
-        elif char < " ":
-            out.append("\\u%04x" % ord(char))
-        else:
-            out.append(char)
-    return '"' + "".join(out) + '"'
+    return '"' + SPECIAL.sub(lambda found: SHORT.get(found[0]) or "\\u%04x" % ord(found[0]), text) + '"'
 
 
 def form(value):

@@ -30,7 +30,7 @@ WRONG = [
      'return "[" + ",".join(sorted(form(item) for item in value)) + "]"', "elements are sorted too"),
     ("canon", '"\\\\u%04x"', '"\\\\u%04X"', "escapes are in upper case"),
     ("canon", 'SHORT = {"\\b": "\\\\b", "\\t": "\\\\t", ', "SHORT = {", "there are three short escapes"),
-    ("canon", "elif char < \" \":", "elif not \" \" <= char < \"\\x7f\":", "everything beyond ASCII is escaped"),
+    ("canon", r'["\\\x00-\x1f]', r'["\\]|[^ -~]', "everything beyond ASCII is escaped"),
     ("canon", """ '"': '\\\\"',""", "", "quotation marks are not escaped"),
     ("canon", "if len(digits) <= point <= 21:", "if len(digits) <= point <= 15:", "large integers have an exponent"),
     ("canon", "if -6 < point <= 0:", "if -4 < point <= 0:", "small numbers have an exponent"),
@@ -155,16 +155,23 @@ SHOWS = {
 }
 
 
-class DropRefusal(ast.NodeTransformer):
-    """Takes the raise statement at one line out."""
+class Dropped:
+    """A module's syntax tree, from which one raise statement is taken at a time."""
 
-    def __init__(self, line):
-        self.line = line
+    def __init__(self, path):
+        self.path, self.tree, self.places = path, ast.parse(source(path)), []
+        for node in ast.walk(self.tree):
+            for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
+                if isinstance(body, list):
+                    self.places += [(body, at) for at, statement in enumerate(body) if isinstance(statement, ast.Raise)]
 
-    def visit_Raise(self, node):
-        if node.lineno <= self.line <= node.end_lineno:
-            return ast.copy_location(ast.Pass(), node)
-        return node
+    def without(self, line):
+        """The module's code without the raise statement at a line."""
+        body, at = next((b, i) for b, i in self.places if b[i].lineno <= line <= b[i].end_lineno)
+        statement, body[at] = body[at], ast.copy_location(ast.Pass(), body[at])
+        code = compile(self.tree, self.path, "exec")
+        body[at] = statement
+        return code
 
 
 def source(path):
@@ -174,19 +181,17 @@ def source(path):
 
 class Mutants:
     def __init__(self, here, sources, verifier):
-        self.here, self.sources, self.verifier, self.dropped = here, sources, verifier, {}
+        self.here, self.sources, self.verifier, self.trees = here, sources, verifier, {}
 
     def path(self, module):
         return os.path.join(self.here, module + ".py")
 
     def without(self, place):
         """The verifier without what it refuses at a place."""
-        if place not in self.dropped:
-            module, line = place
-            tree = DropRefusal(line).visit(ast.parse(source(self.path(module))))
-            code = compile(ast.fix_missing_locations(tree), self.path(module), "exec")
-            self.dropped[place] = {**self.sources, module: code}
-        return self.verifier(self.dropped[place])
+        module, line = place
+        if module not in self.trees:
+            self.trees[module] = Dropped(self.path(module))
+        return self.verifier({**self.sources, module: self.trees[module].without(line)})
 
     def wrong(self, module, old, new):
         text = source(self.path(module))
