@@ -103,7 +103,7 @@ func (d *demo) compile(ctx context.Context, what string) error {
 // enrol gives every node its bundle.
 func (d *demo) enrol(ctx context.Context) error {
 	for _, name := range []string{management, alpha, beta, laptop} {
-		n := &node{name: name, dir: filepath.Join(d.dir, name), rete: reteName}
+		n := &node{name: name, dir: filepath.Join(d.dir, name), rete: reteName, report: d.report}
 		if err := os.MkdirAll(n.dir, 0o700); err != nil {
 			return err
 		}
@@ -274,10 +274,11 @@ func (d *demo) stop() error {
 	if d.stock != nil {
 		d.stock.close()
 	}
-	if len(d.nodes) > 0 {
+	err := errors.Join(faults...)
+	if len(d.nodes) > 0 && err == nil {
 		d.report.step("all agents stopped")
 	}
-	return errors.Join(faults...)
+	return err
 }
 
 // printCommands tells how to play with a rete that is kept.
@@ -339,9 +340,9 @@ func (d *demo) retectlIn(ctx context.Context, dir string, args ...string) ([]str
 // command runs a program to its end and returns the lines of its standard
 // output; both its outputs are kept in commands.log.
 func (d *demo) command(ctx context.Context, dir string, n *node, program string, args ...string) ([]string, error) {
-	command := exec.CommandContext(ctx, d.install.program(program), args...)
+	command := interruptible(ctx, d.install.program(program), args...)
 	command.Dir = dir
-	command.Env = append(append(cleanEnvironment(), n.environment()...), "RETECTL_HOME="+filepath.Join(d.dir, "keys"))
+	command.Env = append(append(cleanEnvironment(), n.environment()...), "RETECTL_HOME="+filepath.Join(d.dir, "keys"), "TMPDIR="+d.dir)
 	var stdout, stderr strings.Builder
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()

@@ -39,9 +39,19 @@ func goBuild(ctx context.Context, dir string, programs ...string) error {
 	for _, program := range programs {
 		args = append(args, "github.com/florete/flor/cmd/"+program)
 	}
-	command := exec.CommandContext(ctx, "go", args...)
+	command := interruptible(ctx, "go", args...)
+	command.Env = append(os.Environ(), "GOTMPDIR="+dir)
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(out))
 	}
 	return nil
+}
+
+// interruptible is a command that is asked to end when ctx is done, so that it
+// can clean up, and is killed only when it does not.
+func interruptible(ctx context.Context, program string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, program, args...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = stopTimeout
+	return command
 }

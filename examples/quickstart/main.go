@@ -23,7 +23,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
+
+	"github.com/florete/flor/store"
 )
 
 // attempts is how often the rete is raised anew, with other ports, when
@@ -39,37 +43,58 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, *keep); err != nil {
+	switch err := run(ctx, os.Stdout, *keep); {
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(130)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
-// run builds the programs once and shows the rete; it tries again with other
-// ports when one was lost.
+// errInterrupted is the end by Ctrl-C before everything was shown.
+var errInterrupted = errors.New("interrupted; everything it had made is stopped and removed")
+
+// run builds the programs once and shows the rete. What it made is removed,
+// unless it failed.
 func run(ctx context.Context, out io.Writer, keep bool) error {
 	report := newReporter(out)
 	dir, err := os.MkdirTemp("", "flor-")
 	if err != nil {
 		return fmt.Errorf("make a temporary directory: %w", err)
 	}
-	install, err := buildPrograms(ctx, report, dir)
-	for n := 1; err == nil; n++ {
-		err = show(ctx, report, install, fmt.Sprintf("%s/%d", dir, n), keep)
-		if !errors.Is(err, errPortLost) || n == attempts {
-			break
-		}
-		report.step("%v: once more, with other ports", err)
-		err = nil
-	}
-	if err != nil {
+	err = raise(ctx, report, dir, keep)
+	interrupted := err != nil && ctx.Err() != nil
+	if err != nil && !interrupted {
 		return fmt.Errorf("%w\nall logs are below %s", err, dir)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clean up: %w", err)
 	}
+	if interrupted {
+		return errInterrupted
+	}
 	report.ok()
 	return nil
+}
+
+// raise tries again with other ports when one was lost.
+func raise(ctx context.Context, report *reporter, dir string, keep bool) error {
+	if _, err := store.SocketPath(runtimeRoot(filepath.Join(dir, "1", management)), "coordinator"); err != nil {
+		return fmt.Errorf("sockets would have too long a path: set TMPDIR to a shorter directory: %w", err)
+	}
+	install, err := buildPrograms(ctx, report, dir)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		err := show(ctx, report, install, filepath.Join(dir, strconv.Itoa(n)), keep)
+		if !errors.Is(err, errPortLost) || n == attempts {
+			return err
+		}
+		report.step("%v: once more, with other ports", err)
+	}
 }
 
 // show raises one rete below dir, runs the demonstration, and stops it.

@@ -8,9 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/florete/flor/supervise"
 	"github.com/florete/flor/supervise/control"
 )
 
@@ -25,12 +27,17 @@ const (
 
 // node is one machine of the rete: directories of its own and an agent.
 type node struct {
-	name  string
-	dir   string
-	rete  string
-	agent *exec.Cmd
-	log   *os.File
-	ended chan struct{} // closed when the agent has ended
+	name   string
+	dir    string
+	rete   string
+	report *reporter
+	log    *os.File
+	ended  chan struct{}    // closed when the agent has ended for good
+	final  *os.ProcessState // after ended: how
+
+	mu      sync.Mutex
+	agent   *exec.Cmd // the one that runs, or ran last
+	stopped bool      // by us
 }
 
 // environment is what a user of this machine would have set by installing.
@@ -42,51 +49,105 @@ func (n *node) environment() []string {
 	}
 }
 
-// startAgent runs `flor agent run`, in a process group of its own, so that
-// Ctrl-C reaches this program first and agents stop in order.
+// startAgent runs `flor agent run`, and again when it is killed, as a service
+// manager would.
 func (n *node) startAgent(flor string) error {
 	log, err := os.OpenFile(filepath.Join(n.dir, "agent.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	n.log = log
-	n.agent = exec.Command(flor, "agent", "run", "--rete", n.rete, "--log-stderr")
-	n.agent.Env = append(cleanEnvironment(), n.environment()...)
-	n.agent.Stdout, n.agent.Stderr = log, log
-	n.agent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := n.agent.Start(); err != nil {
-		return fmt.Errorf("start the agent of %s: %w", n.name, err)
+	n.log, n.ended = log, make(chan struct{})
+	if err := n.spawn(flor); err != nil {
+		close(n.ended)
+		return err
 	}
-	n.ended = make(chan struct{})
-	go func() {
-		defer close(n.ended)
-		n.agent.Wait()
-	}()
+	go n.tend(flor)
 	return nil
 }
 
-// stopAgent ends the agent and reports one that did not end by itself.
+// spawn starts the agent in a process group of its own, so that Ctrl-C reaches
+// this program first and agents stop in order.
+func (n *node) spawn(flor string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		return context.Canceled
+	}
+	agent := exec.Command(flor, "agent", "run", "--rete", n.rete, "--log-stderr")
+	agent.Env = append(cleanEnvironment(), n.environment()...)
+	agent.Stdout, agent.Stderr = n.log, n.log
+	agent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := agent.Start(); err != nil {
+		return fmt.Errorf("start the agent of %s: %w", n.name, err)
+	}
+	n.agent = agent
+	return nil
+}
+
+// tend waits for the agent's end. One that was killed is started again; one
+// that ended by itself is not, whatever it had to say.
+func (n *node) tend(flor string) {
+	defer close(n.ended)
+	for {
+		agent := n.running()
+		agent.Wait()
+		n.final = agent.ProcessState
+		if killed := n.final.ExitCode() < 0; !killed || n.spawn(flor) != nil {
+			return
+		}
+		n.report.step("the agent of %s ended (%v) and was started again", n.name, n.final)
+	}
+}
+
+func (n *node) running() *exec.Cmd {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.agent
+}
+
+// runtimeRoot is where a node in this directory has its sockets.
+func runtimeRoot(dir string) string { return filepath.Join(dir, "run", reteName) }
+
+// stopAgent ends the agent and reports one that did not end well by itself;
+// what such a one left running is ended too.
 func (n *node) stopAgent() error {
 	if n.ended == nil {
 		return nil
 	}
 	defer n.log.Close()
-	n.agent.Process.Signal(syscall.SIGTERM)
+	n.mu.Lock()
+	n.stopped = true
+	if n.agent != nil {
+		n.agent.Process.Signal(syscall.SIGTERM)
+	}
+	n.mu.Unlock()
 	select {
 	case <-n.ended:
 	case <-time.After(stopTimeout):
-		n.agent.Process.Kill()
+		n.running().Process.Kill()
 		<-n.ended
-		return fmt.Errorf("the agent of %s did not stop within %v", n.name, stopTimeout)
 	}
-	if code := n.agent.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("the agent of %s ended with exit code %d", n.name, code)
+	if n.final != nil && n.final.Success() {
+		return nil
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	_, err := supervise.EndSurvivors(ctx, runtimeRoot(n.dir), time.Second)
+	return errors.Join(n.endedBadly(), err)
+}
+
+// endedBadly says how an agent ended, with its last words.
+func (n *node) endedBadly() error {
+	text, _ := os.ReadFile(n.log.Name())
+	said := lines(string(text))
+	if len(said) == 0 {
+		said = []string{"nothing"}
+	}
+	return fmt.Errorf("the agent of %s ended with %v; its last words: %s", n.name, n.final, said[len(said)-1])
 }
 
 func (n *node) control() *control.Client {
-	return control.NewClient(filepath.Join(n.dir, "run", n.rete, "agent.sock"))
+	return control.NewClient(filepath.Join(runtimeRoot(n.dir), "agent.sock"))
 }
 
 // await follows the agent's status until it fits. An agent that is not there
@@ -108,7 +169,7 @@ func (n *node) await(ctx context.Context, what string, fits func(control.StatusD
 		case <-ctx.Done():
 			return last, n.overdue(ctx, what, last)
 		case <-n.ended:
-			return last, fmt.Errorf("the agent of %s ended with exit code %d while it was to become %s", n.name, n.agent.ProcessState.ExitCode(), what)
+			return last, n.endedBadly()
 		case <-retry.C:
 		}
 	}
