@@ -31,6 +31,9 @@ func (c *console) sync(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
+	if cmd.IsSet("from") && cmd.String("from") == "" {
+		return refuse(wrongUsage, "--from names no file; leave it out to have the newest set fetched")
+	}
 	client, err := c.client(cmd)
 	if err != nil {
 		return err

@@ -65,8 +65,9 @@ func (c *Client) yieldEnd(ctx context.Context, yield func(StatusDoc, error) bool
 	}
 }
 
-// Sync asks for a sync and waits until it has ended. A nil set is fetched; a
-// set over [MaxSetBody] is refused before it is sent.
+// Sync asks for a sync and waits until it has ended. A nil set is fetched; one
+// that is empty or over [MaxSetBody] is refused before it is sent: to the agent
+// an empty body is none, and it would fetch.
 func (c *Client) Sync(ctx context.Context, dryRun bool, set io.Reader) (SyncResult, error) {
 	body, err := readBody(set)
 	if err != nil {
@@ -87,8 +88,11 @@ func readBody(set io.Reader) (io.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the set document: %w", err)
 	}
-	if len(text) > MaxSetBody {
+	switch {
+	case len(text) > MaxSetBody:
 		return nil, tooLarge()
+	case len(text) == 0:
+		return nil, &Error{FL: "FL3309", Status: http.StatusBadRequest, Message: "the set document is empty: offer one, or none to have the newest fetched"}
 	}
 	return bytes.NewReader(text), nil
 }

@@ -13,6 +13,7 @@ func Codes() map[string]string {
 		"FL3306": "not-running: no agent answers on the control socket",
 		"FL3307": "bad-answer: the answer on the control socket is not the agent's",
 		"FL3308": "internal: the agent could not carry the call out",
+		"FL3309": "empty-set: a set document was offered that has nothing in it",
 	}
 }
 

@@ -267,6 +267,21 @@ func TestASetDocumentOverTheLimitIsRefused(t *testing.T) {
 	}
 }
 
+// An empty body is none to the agent: sent, it would be answered with what the
+// network has (AGT-6).
+func TestAnEmptySetDocumentIsRefusedBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	b := newBackend()
+	_, err := control.NewClient(serve(t, b)).Sync(t.Context(), false, strings.NewReader(""))
+	var refusal *control.Error
+	if !errors.As(err, &refusal) || refusal.Code() != "FL3309" {
+		t.Errorf("got %v", err)
+	}
+	if len(b.requests()) != 0 {
+		t.Error("the agent was asked")
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
