@@ -31,7 +31,7 @@ func (s *Scope) Admit(st *Staged) (State, error) {
 	if err := s.saveState(next); err != nil {
 		return s.state, err
 	}
-	if s.state.Active == st.set.Version { // one that has been mended
+	if s.state.Active == st.set.Version && s.CheckCurrent() == nil { // one that has been mended
 		return s.state, nil
 	}
 	if err := s.writeCurrent(st.set.Version); err != nil {

@@ -151,7 +151,7 @@ func (f *survey) recovered() bool {
 
 // loadRecorded runs what its record vouches for. What it forgets it forgets
 // in state.json first: a crash in between finds the same damage again.
-func (s *Scope) loadRecorded(st State, found survey) (*Loaded, error) {
+func (s *Scope) loadRecorded(st State, found survey, inUse ...uint64) (*Loaded, error) {
 	s.lost = false
 	if err := s.saveState(found.stateAfter(st)); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (s *Scope) loadRecorded(st State, found survey) (*Loaded, error) {
 	if err := s.activate(found); err != nil {
 		return nil, err
 	}
-	if err := s.Clean(); err != nil {
+	if err := s.Clean(inUse...); err != nil {
 		return nil, err
 	}
 	return &Loaded{Active: found.chosen.set, State: s.state, Recovered: found.recovered(), Problem: found.problem}, nil

@@ -97,6 +97,12 @@ func (m *machine) stop(now time.Time) action { return m.unwant(now, Stopped) }
 // refuse ends the child for good and reports it as unverified.
 func (m *machine) refuse(now time.Time) action { return m.unwant(now, Unverified) }
 
+// withheld reports that the caller's check refused the spawn that was due.
+func (m *machine) withheld(now time.Time) action {
+	m.alive = false
+	return m.refuse(now)
+}
+
 func (m *machine) unwant(now time.Time, rest State) action {
 	again := !m.wanted
 	m.wanted, m.rest = false, rest

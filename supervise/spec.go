@@ -39,6 +39,12 @@ type Spec struct {
 	// of the child: retried, never towards crash-looping (OBS-1).
 	OpenOut func() (*os.File, error)
 
+	// Check, if set, is called before each spawn, for whatever reason. Its error
+	// keeps the child from being spawned: it is reported as Unverified with
+	// these words until it is restarted or given anew (SET-5). It must not wait for the
+	// supervisor.
+	Check func() error
+
 	// Policy is when it is restarted; the zero Policy has the defaults.
 	Policy Policy
 	// Classify judges how a process ended; nil is [Classify].

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -487,6 +488,35 @@ func TestARefusedSpecIsNotSpawned(t *testing.T) {
 	}
 	spec.Refused = ""
 	if err := s.Apply(t.Context(), []supervise.Spec{spec}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, s, "a", is(supervise.Up))
+}
+
+// SET-5: what a child would run on is checked before each spawn, and a check
+// that fails is a state, not a crash; a restart checks again.
+func TestEachSpawnIsCheckedFirst(t *testing.T) {
+	t.Parallel()
+	var damaged atomic.Bool
+	spec := sh("a", sleeper)
+	spec.Check = func() error {
+		if damaged.Load() {
+			return errors.New("its artifact was altered")
+		}
+		return nil
+	}
+	s := run(t, supervise.Options{}, spec)
+	before := await(t, s, "a", is(supervise.Up))
+	damaged.Store(true)
+	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	st := await(t, s, "a", is(supervise.Unverified))
+	if st.Reason != "its artifact was altered" || st.PID != 0 || !st.NextTry.IsZero() {
+		t.Errorf("status: %+v", st)
+	}
+	damaged.Store(false)
+	if err := s.Restart("a"); err != nil {
 		t.Fatal(err)
 	}
 	await(t, s, "a", is(supervise.Up))

@@ -221,6 +221,10 @@ func (w *worker) perform(a action) {
 }
 
 func (w *worker) spawn() {
+	if err := w.check(); err != nil {
+		w.perform(w.withheld(err))
+		return
+	}
 	w.given, w.swapped, w.reason = w.spec, false, ""
 	w.countSpawn()
 	if err := w.sup.announce(&w.given); err != nil {
@@ -240,6 +244,20 @@ func (w *worker) spawn() {
 		state, err := proc.wait()
 		w.exits <- ending{state: state, err: err}
 	})
+}
+
+func (w *worker) check() error {
+	if w.spec.Check == nil {
+		return nil
+	}
+	return w.spec.Check()
+}
+
+// withheld keeps a child from running on what failed its check (SET-5).
+func (w *worker) withheld(err error) action {
+	w.reason = err.Error()
+	w.log.Error("not started", "err", err)
+	return w.m.withheld(time.Now())
 }
 
 func (w *worker) countSpawn() {
@@ -348,7 +366,7 @@ func (w *worker) snapshot() Status {
 	if w.proc != nil {
 		st.PID, st.Started = w.proc.pid, w.m.spawned
 	}
-	if st.State == Unverified {
+	if st.State == Unverified && w.spec.Refused != "" {
 		st.Reason = w.spec.Refused
 	}
 	return st
