@@ -112,10 +112,10 @@ func (c *console) handOver(ctx context.Context, layout store.Layout, scope strin
 	if err != nil {
 		return err
 	}
-	if _, err := client.Status(ctx); err != nil {
+	if _, err := client.status(ctx); err != nil {
 		c.say("no service manager starts the agent here; start it with:")
 		c.tell("flor agent run --rete %s", scope)
 		return nil
 	}
-	return c.awaitContact(ctx, client)
+	return c.awaitContact(ctx, client.Client)
 }

@@ -24,13 +24,18 @@ const (
 	badConfig   reason = "bad-config"
 	wrongCA     reason = "wrong-ca"
 	setTooLarge reason = "set-too-large"
+	noAnswer    reason = "no-answer"
 )
 
-var reasons = map[reason]struct{ code, meaning string }{
-	wrongUsage:  {"FL2601", "the command line is wrong"},
-	badConfig:   {"FL2602", "config.toml cannot be read, or has what it must not have"},
-	wrongCA:     {"FL2603", "the bundle's CA is not the one that was expected"},
-	setTooLarge: {"FL2604", "a set document over its limit"},
+var reasons = map[reason]struct {
+	code, meaning string
+	exit          int
+}{
+	wrongUsage:  {"FL2601", "the command line is wrong", exitUsage},
+	badConfig:   {"FL2602", "config.toml cannot be read, or has what it must not have", exitNo},
+	wrongCA:     {"FL2603", "the bundle's CA is not the one that was expected", exitNo},
+	setTooLarge: {"FL2604", "a set document over its limit", exitNo},
+	noAnswer:    {"FL2605", "a process holds the scope and does not answer", exitCould},
 }
 
 // Codes lists the codes of the command, with their meanings.
@@ -94,8 +99,8 @@ func exitCode(err error) int {
 	if e, ok := errors.AsType[*ended](err); ok {
 		return e.code
 	}
-	if ours, ok := errors.AsType[*refusal](err); ok && ours.reason == wrongUsage {
-		return exitUsage
+	if ours, ok := errors.AsType[*refusal](err); ok {
+		return reasons[ours.reason].exit
 	}
 	if kept, ok := errors.AsType[*store.Refusal](err); ok {
 		return storeExit(kept.Reason)

@@ -25,7 +25,8 @@ func (c *console) restart(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Restart(ctx, name); err != nil {
+	err = client.soon(ctx, func(ctx context.Context) error { return client.Restart(ctx, name) })
+	if err != nil {
 		return err
 	}
 	c.say("restart of %s is under way; flor agent status tells how it goes", name)

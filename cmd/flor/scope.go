@@ -38,22 +38,22 @@ func (c *console) scope(cmd *cli.Command) (store.Layout, string, error) {
 }
 
 // client is a client of the agent of the scope that is meant.
-func (c *console) client(cmd *cli.Command) (*control.Client, error) {
+func (c *console) client(cmd *cli.Command) (served, error) {
 	layout, scope, err := c.scope(cmd)
 	if err != nil {
-		return nil, err
+		return served{}, err
 	}
 	return clientOf(layout, scope)
 }
 
-func clientOf(layout store.Layout, scope string) (*control.Client, error) {
+func clientOf(layout store.Layout, scope string) (served, error) {
 	root, err := layout.RuntimeRoot(scope)
 	if err != nil {
-		return nil, err
+		return served{}, err
 	}
 	socket, err := store.SocketPath(root, agentSocket)
 	if err != nil {
-		return nil, err
+		return served{}, err
 	}
-	return control.NewClient(socket), nil
+	return served{control.NewClient(socket), layout, scope}, nil
 }

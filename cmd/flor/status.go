@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -33,7 +34,7 @@ func (c *console) status(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Bool("watch") {
 		return c.watch(ctx, client, cmd.Bool("json"))
 	}
-	doc, err := client.Status(ctx)
+	doc, err := client.status(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,27 +48,40 @@ func (c *console) status(ctx context.Context, cmd *cli.Command) error {
 	return degraded(doc)
 }
 
-// watch follows the agent until ctx is done or it ends, which is an error.
-func (c *console) watch(ctx context.Context, client *control.Client, asJSON bool) error {
-	lines := json.NewEncoder(c.out)
-	first := true
+// watch follows the agent until ctx is done or it ends, which is an error. An
+// agent that does not give a first document in time is not waited for.
+func (c *console) watch(ctx context.Context, client served, asJSON bool) error {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	late := time.AfterFunc(answerWithin, func() { giveUp(errNoAnswer) })
+	defer late.Stop()
+	draw := c.drawer(asJSON)
 	for doc, err := range client.Watch(ctx) {
+		late.Stop()
 		if err != nil {
+			return client.explain(ctx, err)
+		}
+		if err := draw(doc); err != nil {
 			return err
 		}
-		if asJSON {
-			if err := lines.Encode(doc); err != nil {
-				return err
-			}
-			continue
-		}
-		if !first {
-			c.tell("")
-		}
-		first = false
-		render(c.out, doc, time.Now())
 	}
-	return nil
+	return client.explain(ctx, nil)
+}
+
+// drawer gives what writes one document after the other: as a line of JSON, or
+// for a person, with an empty line in between.
+func (c *console) drawer(asJSON bool) func(control.StatusDoc) error {
+	if asJSON {
+		lines := json.NewEncoder(c.out)
+		return func(doc control.StatusDoc) error { return lines.Encode(doc) }
+	}
+	between := ""
+	return func(doc control.StatusDoc) error {
+		_, err := io.WriteString(c.out, between)
+		between = "\n"
+		render(c.out, doc, time.Now())
+		return err
+	}
 }
 
 // degraded is the exit code of a status: 1 when anything is wrong (AGT-10).

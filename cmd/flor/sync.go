@@ -38,12 +38,16 @@ func (c *console) sync(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	// A sync takes its time; whether anybody is there to do it shows at once.
+	if _, err := client.status(ctx); err != nil {
+		return err
+	}
 	doc, shut, err := c.document(cmd.String("from"))
 	if err != nil {
 		return err
 	}
 	result, err := client.Sync(ctx, cmd.Bool("dry-run"), doc)
-	if err := errors.Join(err, shut()); err != nil {
+	if err := errors.Join(client.explain(ctx, err), shut()); err != nil {
 		return err
 	}
 	if cmd.Bool("json") {
