@@ -45,6 +45,10 @@
 // who stays and does not run the coordinator that goes. [CompiledTree.Export]
 // hands out one node's set, once its signatures hold.
 //
+// [DueBundles] tells which machines must enrol anew because somebody on them has
+// no certificate: a compiled set only names principals, and a bundle alone brings
+// their keys.
+//
 // [Explain] gives the page of a code: cause, example, fix. The example is a
 // golden test, pages/FLnnnn.txtar, that yields exactly the code.
 //

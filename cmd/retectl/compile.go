@@ -39,6 +39,7 @@ func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
 	}
 	c.diagnose(result.Source.Warnings, result.Source.Texts)
 	c.showChanges(result)
+	c.noteBundles(opts.Dir, result.Source.View, opts.Now)
 	if opts.Check && len(result.Changes) > 0 {
 		return refuse(reasonWouldChange, "%s would change; run \"retectl compile\" and commit the result", count(len(result.Changes), "node"))
 	}

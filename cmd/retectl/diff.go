@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -28,6 +29,7 @@ func (c *console) diff(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
+	now := time.Now()
 	dir, v, err := c.openSource(cmd)
 	if err != nil {
 		return err
@@ -40,6 +42,7 @@ func (c *console) diff(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	defer c.noteBundles(dir, v, now)
 	if cmd.Bool("json") {
 		return c.writeJSON(diff)
 	}
@@ -94,7 +97,7 @@ func (s *sections) show(heading string, lines []string) {
 func nodeLines(d *compiler.Diff) []string {
 	var lines []string
 	for _, node := range d.Joined {
-		lines = append(lines, fmt.Sprintf("+ %s joins: retectl issue-bundle --node %s, and enrol the machine", node, node))
+		lines = append(lines, fmt.Sprintf("+ %s joins", node))
 	}
 	for _, node := range d.Left {
 		lines = append(lines, fmt.Sprintf("- %s leaves, and is told nothing more; retectl ca revoke --node %s takes back its certificates", node, node))

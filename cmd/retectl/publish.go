@@ -54,6 +54,7 @@ func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	c.noteBundles(from.Dir, loaded.View, from.Now)
 	if cmd.Bool("wait") {
 		return c.follow(ctx, loaded.View.TrustDomain, nodes, cmd.Duration("patience"))
 	}
