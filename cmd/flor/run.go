@@ -43,7 +43,7 @@ func (c *console) serve(ctx context.Context, layout store.Layout, scope string, 
 	if err != nil {
 		return program.Reject(err)
 	}
-	served, err := agent.New(agent.Options{
+	daemon, err := agent.New(agent.Options{
 		Layout: layout, Scope: scope, Build: buildVersion(),
 		LogStderr: stderr, OwnProcess: true,
 		LogDestination: destination(c.getenv("FLOR_LOG_DESTINATION"), configured),
@@ -51,5 +51,6 @@ func (c *console) serve(ctx context.Context, layout store.Layout, scope string, 
 	if err != nil {
 		return err
 	}
-	return served.Run(ctx)
+	defer outlast()()
+	return daemon.Run(ctx)
 }
