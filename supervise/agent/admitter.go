@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // activation to its confirmation (AGT-4.2 to 4.6). Only the syncer's goroutine
 // uses it.
 type admitter struct {
+	log   *slog.Logger
 	host  *host
 	board *board
 	vault *vault
@@ -46,6 +48,7 @@ func (a *admitter) consider(ctx context.Context, o outcome, members [][]byte, dr
 		return o.fail(control.Refused, err)
 	}
 	if v == unchanged {
+		a.settle(f, dryRun)
 		o.Result = control.Unchanged
 		return o
 	}

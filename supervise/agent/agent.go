@@ -191,6 +191,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 	vault := &vault{scope: a.scope, clock: a.opts.Clock}
 	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
+	a.host.intact, a.host.damaged = vault.intact, func() { a.sync.queue.add(byPoll, false, nil) }
 	a.server = control.NewServer(a.newBackend(vault, anchor.TrustDomain.Name()), a.component("control"))
 	return nil
 }
@@ -208,7 +209,7 @@ func (a *Agent) newSyncer(vault *vault) *syncer {
 	report := &reporter{board: a.board, log: a.component("sync"), counters: a.counters}
 	s := &syncer{board: a.board, queue: newQueue(), report: report.report}
 	s.fetch.limits = limits{stall: a.opts.Stall, within: cmp.Or(a.opts.FetchWithin, fetchWithin)}
-	s.admit = &admitter{host: a.host, board: a.board, vault: vault, sup: a.sup, within: a.opts.ConfirmWithin, activating: s.fetch.close, activated: a.attendant.stir}
+	s.admit = &admitter{log: a.component("sync"), host: a.host, board: a.board, vault: vault, sup: a.sup, within: a.opts.ConfirmWithin, activating: s.fetch.close, activated: a.attendant.stir}
 	if f := a.board.read(); f.trustLost {
 		_, s.trustLost = a.scope.Held(f.state)
 	}

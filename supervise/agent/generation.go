@@ -131,6 +131,17 @@ func (g *generation) workload(name string) schema.Workload {
 	return schema.Workload{}
 }
 
+// damagedWords are what status says of a member that failed its check.
+const damagedWords = "its artifact on disk is not the one that was admitted; the next sync replaces it"
+
+// spoiled is g once these of its members have gone bad on disk. What they were
+// is kept: processes run on it, and it is what a repair has to bring.
+func (g *generation) spoiled(members map[string]string) *generation {
+	next := *g
+	next.unverified = members
+	return &next
+}
+
 // loadedGeneration makes a generation of what a start found on disk.
 func loadedGeneration(loaded *store.Loaded) *generation {
 	active := loaded.Active
@@ -139,7 +150,7 @@ func loadedGeneration(loaded *store.Loaded) *generation {
 		artifacts: active.Artifacts, unverified: map[string]string{},
 	}
 	for _, name := range active.Unverified {
-		g.unverified[name] = "its artifact on disk is not the one that was admitted; the next sync replaces it"
+		g.unverified[name] = damagedWords
 	}
 	return g
 }

@@ -34,6 +34,10 @@ type host struct {
 	openSink func() (*os.File, error)
 	out      *os.File
 	policy   supervise.Policy
+	// intact tells why the member of a set on disk is not what was admitted;
+	// damaged has the active set looked at, because a member was not.
+	intact  func(g *generation, name string) error
+	damaged func()
 	// beside runs a command that is no workload to its end.
 	beside func(*exec.Cmd) error
 }
@@ -77,6 +81,7 @@ func (h *host) specs(g *generation, artifact func(name string) string) []supervi
 
 func (h *host) spec(g *generation, w schema.Workload, m member, artifact string) supervise.Spec {
 	channel := program.DialControl(h.socket(w.Name))
+	check := func() error { return h.checkMember(g, w.Name) }
 	return supervise.Spec{
 		Name:     w.Name,
 		Path:     filepath.Join(h.lib, w.Run[0]),
@@ -88,14 +93,28 @@ func (h *host) spec(g *generation, w schema.Workload, m member, artifact string)
 		Policy:   h.policy,
 		Revision: m.revision(),
 		Tag:      g.tag(),
+		Check:    check,
 		Refused:  g.unverified[w.Name],
 		Offer: func(ctx context.Context) (bool, error) {
+			if err := check(); err != nil {
+				return false, err
+			}
 			return channel.Apply(ctx, artifact, false)
 		},
 		Drain: func(ctx context.Context) error {
 			return channel.Drain(ctx, drainWithin)
 		},
 	}
+}
+
+// checkMember keeps what is not as it was admitted from a workload, and has the
+// set recovered (SET-5). It is called by the supervisor and does not wait for it.
+func (h *host) checkMember(g *generation, name string) error {
+	err := h.intact(g, name)
+	if err != nil {
+		h.damaged()
+	}
+	return err
 }
 
 // missing tells which workloads' executables are not there, and what to do.

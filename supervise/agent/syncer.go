@@ -56,6 +56,10 @@ func (s *syncer) run(ctx context.Context) error {
 
 // serve runs one sync and tells everybody how it ended.
 func (s *syncer) serve(ctx context.Context, r *request) error {
+	if err := s.admit.repair(ctx); err != nil {
+		r.finish(outcome{}.fail(control.Failed, err))
+		return err
+	}
 	before := s.board.read()
 	s.board.update(func(f *facts) { f.next = time.Time{} })
 	started := time.Now()
@@ -218,6 +222,10 @@ func (s *syncer) rest(ctx context.Context) *request {
 // comes of it is a request that has its answer already; an answer that says
 // nothing new is none.
 func (s *syncer) watch(ctx context.Context) *request {
+	if s.admit.damaged() {
+		s.queue.add(byPoll, false, nil)
+		return nil
+	}
 	f := s.board.read()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -83,6 +83,39 @@ func unknown(err error) bool {
 	return ok
 }
 
+// intact tells why a member on disk is not the one that the agent holds.
+func (v *vault) intact(g *generation, name string) error {
+	artifact, ok := g.artifacts[name]
+	if !ok {
+		return errors.New(g.unverified[name])
+	}
+	if err := v.scope.CheckMember(artifact); err != nil {
+		return fmt.Errorf("%s (%w)", damagedWords, err)
+	}
+	return nil
+}
+
+// damage checks all of the active set (SET-5, SET-6): it says what of it is not
+// on disk any more as the agent holds it, by member, and whether current is.
+func (v *vault) damage(g *generation) (members map[string]string, current error) {
+	members = map[string]string{}
+	for _, name := range append([]string{envelope.AgentName}, inventory(g.agent)...) {
+		if err := v.intact(g, name); err != nil {
+			members[name] = err.Error()
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return members, v.scope.CheckCurrent()
+}
+
+// recover makes the last known good the active set (SET-5).
+func (v *vault) recover(inUse []uint64) (*store.Loaded, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.scope.Recover(inUse...)
+}
+
 // retained lists the sets on disk, oldest first: what Clean has taken away is
 // not told of.
 func (v *vault) retained() []uint64 {
