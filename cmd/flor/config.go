@@ -14,6 +14,8 @@ const (
 	configFile = "config.toml"
 	// maxConfig limits config.toml, in bytes.
 	maxConfig = 1 << 20
+	// destinationVariable has precedence over config.toml.
+	destinationVariable = "FLOR_LOG_DESTINATION"
 	// defaultDestination is where logs go when nothing says otherwise (OBS-1).
 	defaultDestination = "unix:/dev/log"
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/store/bundle"
 	"github.com/florete/flor/store/identity"
+	"github.com/florete/flor/supervise/program"
 )
 
 func enrollCommand(c *console) *cli.Command {
@@ -114,8 +115,23 @@ func (c *console) handOver(ctx context.Context, layout store.Layout, scope strin
 	}
 	if _, err := client.status(ctx); err != nil {
 		c.say("no service manager starts the agent here; start it with:")
-		c.tell("flor agent run --rete %s", scope)
+		c.tell("flor agent run --rete %s%s", scope, c.logFlag(layout))
 		return nil
 	}
 	return c.awaitContact(ctx, client.Client)
+}
+
+// logFlag is what the command that starts the agent needs where nothing answers
+// at the log destination: without, the agent would not start (OBS-1).
+func (c *console) logFlag(layout store.Layout) string {
+	configured, err := readConfig(layout.Config)
+	if err != nil {
+		return "" // the agent says what is wrong with it, whatever its flags
+	}
+	sink, err := program.OpenSink(destination(c.getenv(destinationVariable), configured))
+	if err != nil {
+		return " --log-stderr"
+	}
+	_ = sink.Close() // nothing was written to it
+	return ""
 }

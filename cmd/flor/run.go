@@ -46,7 +46,7 @@ func (c *console) serve(ctx context.Context, layout store.Layout, scope string, 
 	daemon, err := agent.New(agent.Options{
 		Layout: layout, Scope: scope, Build: buildVersion(),
 		LogStderr: stderr, OwnProcess: true,
-		LogDestination: destination(c.getenv("FLOR_LOG_DESTINATION"), configured),
+		LogDestination: destination(c.getenv(destinationVariable), configured),
 	})
 	if err != nil {
 		return err

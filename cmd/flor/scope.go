@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/store"
@@ -27,14 +31,31 @@ func (c *console) layout() (store.Layout, error) {
 	return store.Resolve(host)
 }
 
-// scope is the layout, and the scope that --rete names or that is the only one.
+// scope is the layout, and the enrolled scope that --rete names or that is the
+// only one.
 func (c *console) scope(cmd *cli.Command) (store.Layout, string, error) {
 	layout, err := c.layout()
 	if err != nil {
 		return layout, "", err
 	}
 	scope, err := layout.ChooseScope(cmd.String("rete"))
-	return layout, scope, err
+	if err != nil {
+		return layout, "", err
+	}
+	return layout, scope, enrolled(layout, scope)
+}
+
+// enrolled refuses a scope that does not exist, with those that do.
+func enrolled(layout store.Layout, scope string) error {
+	scopes, err := layout.Scopes()
+	if err != nil || slices.Contains(scopes, scope) {
+		return err
+	}
+	what := fmt.Errorf("there is no such scope below %s: run flor enroll <bundle>", layout.RetesDir())
+	if len(scopes) > 0 {
+		what = fmt.Errorf("there is no such scope below %s: name one of %s with --rete", layout.RetesDir(), strings.Join(scopes, ", "))
+	}
+	return &store.Refusal{Reason: store.NotEnrolled, Scope: scope, Err: what}
 }
 
 // client is a client of the agent of the scope that is meant.

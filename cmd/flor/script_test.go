@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"await":   await,
 			"sparse":  sparse,
 			"corrupt": corrupt,
+			"syslog":  syslog,
 		},
 	})
 }
@@ -178,6 +180,13 @@ func allUp(doc control.StatusDoc) bool {
 		}
 	}
 	return len(doc.Workloads) > 0 && doc.LastSync != nil
+}
+
+// syslog PATH listens there as a log daemon does, for as long as the script runs.
+func syslog(ts *testscript.TestScript, _ bool, args []string) {
+	daemon, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: args[0], Net: "unixgram"})
+	ts.Check(err)
+	ts.Defer(func() { daemon.Close() })
 }
 
 // sparse FILE makes a file of 300 MB that takes no room.

@@ -103,5 +103,5 @@ func explainConnect(destination string, err error) error {
 			"%s is no datagram socket: set the log destination to that of a syslog daemon", destination))
 	}
 	return Unavailable(refuse("FL2505", "log-unavailable",
-		"nothing answers at %s (%w): start the syslog daemon, set another log destination, or log to standard error", destination, err))
+		"nothing answers at %s (%w): start the syslog daemon, give --log-stderr to log to standard error, or name another destination in FLOR_LOG_DESTINATION or config.toml", destination, err))
 }
