@@ -224,4 +224,10 @@ var (
 	openListener = registry.Warning("FL0414", "open-listener", "a local listener is open to the network",
 		"A socks5_proxy, a forward and the coordinator ask for no password: who reaches a port has the rights of its owner.",
 		"Use a loopback address.")
+	addressShared = registry.Error("FL0415", "address-shared", "the vertices of two nodes have one address",
+		"A line was copied. Others dial both at one UDP address, where one machine answers.",
+		"Write the address of each machine, or different ports where both are behind one address.")
+	addressLocal = registry.Warning("FL0416", "address-shared-locally", "the vertices of two nodes have one private or loopback address",
+		"A line was copied; or the nodes are on different machines or sites, where others never reach the right one.",
+		"Give each another port, or the address at which all others reach it.")
 )

@@ -38,6 +38,7 @@ func Validate(src *facade.Source, opts ValidateOptions) (*View, diag.List) {
 	v.view.computeAccess()
 	v.reserved()
 	v.addresses()
+	v.sharedAddresses()
 	v.sharedNames()
 	v.ports()
 	v.clients()

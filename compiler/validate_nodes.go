@@ -92,6 +92,7 @@ func (v *validator) vertex(written *facade.Vertex) *Vertex {
 	if written.Address.Given() {
 		vertex.Address = v.destination(written.Address, "the address of the vertex", false)
 		vertex.unsure = vertex.unsure || !vertex.Address.IsValid()
+		vertex.addressAt = written.Address.At
 		vertex.Listen = defaultListen(vertex.Address)
 	}
 	if written.Listen.Given() {
@@ -129,4 +130,33 @@ func (v *validator) checkVia(via facade.Text, n *Node) {
 	}
 	d := unknownVertex.At(via.At, "node %q has no vertex %q", n.Name, via.V).Also(n.Vertex.At, "its vertex is called %q", n.Vertex.Name)
 	v.found.Add(v.suggest(d, via.V, []string{n.Vertex.Name}))
+}
+
+// sharedAddresses reports vertices that others dial at one address: one of them
+// is never reached. An address that each machine or each site has for itself may
+// stand for two, as long as nobody of one site dials the other.
+func (v *validator) sharedAddresses() {
+	taken := map[netip.AddrPort]*Node{}
+	for _, n := range v.view.Nodes {
+		if n.Vertex == nil || !n.Vertex.Address.IsValid() {
+			continue
+		}
+		addr := n.Vertex.Address
+		first, shared := taken[addr]
+		if !shared {
+			taken[addr] = n
+			continue
+		}
+		code := addressShared
+		if isLocal(addr.Addr()) {
+			code = addressLocal
+		}
+		v.found.Add(code.At(n.Vertex.addressAt, "the vertex of node %q has the address %s, which is that of node %q", n.Name, addr, first.Name).
+			Also(first.Vertex.addressAt, "the vertex of node %q is here", first.Name).Suggest("give one of them another address or port"))
+	}
+}
+
+// isLocal reports whether an address means another machine in another place.
+func isLocal(addr netip.Addr) bool {
+	return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
 }

@@ -103,8 +103,8 @@ type Vertex struct {
 	Listen netip.AddrPort
 	At     diag.Place
 
-	listenAt diag.Place
-	unsure   bool // a part of it was refused
+	addressAt, listenAt diag.Place
+	unsure              bool // a part of it was refused
 }
 
 // Service is a principal that others reach through the vertex of its node.
