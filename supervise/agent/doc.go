@@ -33,7 +33,8 @@
 //	report.go    what a sync's end means to status and log              AGT-7, OBS-4
 //
 // Around them: syncer.go (the one goroutine that fetches and admits; queue.go has
-// what is asked of it), admitter.go (one set on its way), attendant.go (looks at
+// what is asked of it), admitter.go (one set on its way), repair.go (the
+// active set gone bad on disk, SET-5), attendant.go (looks at
 // the workloads and moves the mark), backend.go (answers the socket), agent.go
 // (puts the parts together and takes them down in order). They share the board:
 // one value of facts behind a lock, and a signal when it changed.
@@ -69,7 +70,11 @@
 // now and then never stands still. A set that is handed in overtakes a fetch that
 // is under way, and the fetch is done again after it: no relay keeps the way in
 // closed. A dry run leaves the pace of fetches as it is. A damaged active set that
-// has no predecessor is mended by the same set, fetched or handed in. Workloads
+// has no predecessor is mended by the same set, fetched or handed in. The active
+// set is checked on disk at each sync and before each watch, each member before
+// each spawn and each offer; what fails is handled as at a start (SET-5), except
+// that where no other set is whole, processes that run go on, and the agent stays
+// to fetch it even with nothing left on disk. Workloads
 // are asked for their readiness when something changes, when status is asked for,
 // every 5 s while one of them waits for something, and else twice a minute.
 // Certificates are judged by the wall clock (Options.Clock), everything that

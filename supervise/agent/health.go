@@ -104,7 +104,7 @@ func (c condition) trustProblems() []string {
 func (w observed) problems(now time.Time) []string {
 	switch w.state {
 	case supervise.Starting:
-		return nil
+		return w.waitProblems()
 	case supervise.Up:
 		return w.portProblems()
 	case supervise.Stopping:
@@ -129,12 +129,19 @@ func (w observed) remedy() string {
 	return ""
 }
 
+// portProblems is what keeps a workload that is up from serving.
 func (w observed) portProblems() []string {
-	if w.ready == nil || w.ready.Ready && len(w.ready.Waiting) == 0 {
-		return nil
-	}
-	if len(w.ready.Waiting) == 0 {
+	if w.ready != nil && !w.ready.Ready && len(w.ready.Waiting) == 0 {
 		return []string{w.name + ": runs, but is not ready"}
+	}
+	return w.waitProblems()
+}
+
+// waitProblems is what a workload says that it waits for. It counts as soon as
+// it says so, also while the supervisor is not sure of the process yet.
+func (w observed) waitProblems() []string {
+	if w.ready == nil || len(w.ready.Waiting) == 0 {
+		return nil
 	}
 	return []string{w.name + ": waits for " + strings.Join(w.ready.Waiting, ", ")}
 }
