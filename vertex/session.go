@@ -168,7 +168,8 @@ func (s *session) load() int {
 	return open
 }
 
-func isFar(stats quic.ConnectionStats) bool { return stats.SmoothedRTT >= farFrom }
+// isFar goes by the shortest round trip: a busy machine makes the others long.
+func isFar(stats quic.ConnectionStats) bool { return stats.MinRTT >= farFrom }
 
 func carriedBy(stats quic.ConnectionStats) uint64 { return stats.BytesSent + stats.BytesReceived }
 
