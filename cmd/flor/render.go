@@ -76,7 +76,7 @@ func setLine(s control.Set) string {
 func syncLine(doc control.StatusDoc, now time.Time) string {
 	line := "none yet"
 	if last := doc.LastSync; last != nil {
-		line = fmt.Sprintf("%s %s ago by %s", last.Result, age(now.Sub(last.When)), last.Trigger)
+		line = fmt.Sprintf("%s %s ago by %s%s", last.Result, age(now.Sub(last.When)), last.Trigger, turnedDown(*last))
 	}
 	if doc.LastContact.IsZero() {
 		line += ", no coordinator reached yet"
@@ -87,6 +87,18 @@ func syncLine(doc control.StatusDoc, now time.Time) string {
 		line += ", next in " + age(doc.NextSync.Sub(now))
 	}
 	return line
+}
+
+// turnedDown tells why a sync did not end well, and with which versions.
+func turnedDown(r control.SyncResult) string {
+	if r.Reason == "" {
+		return ""
+	}
+	why := fmt.Sprintf(" (%s: v%d held", strings.TrimSpace(r.Code+" "+r.Reason), r.Held)
+	if r.Offered != 0 {
+		why += fmt.Sprintf(", v%d offered", r.Offered)
+	}
+	return why + ")"
 }
 
 func processOf(l control.Workload) string {

@@ -1,6 +1,9 @@
 package control
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Codes lists every refusal this package raises: its code and what it means.
 func Codes() map[string]string {
@@ -29,8 +32,15 @@ type Error struct {
 	Message string
 }
 
-// Error prints code and words.
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.FL, e.Message) }
+// Error prints code, reason and words. The words of a refusal that comes from
+// below the control socket have code and reason already.
+func (e *Error) Error() string {
+	if strings.Contains(e.Message, e.FL) {
+		return e.Message
+	}
+	reason, _, _ := strings.Cut(Codes()[e.FL], ":")
+	return strings.TrimSpace(e.FL+" "+reason) + ": " + e.Message
+}
 
 // Code returns the stable code.
 func (e *Error) Code() string { return e.FL }
@@ -55,5 +65,12 @@ func (e *NotRunning) Code() string { return "FL3306" }
 func (e *NotRunning) Unwrap() error { return e.Err }
 
 // ErrUnknownWorkload is what a Backend wraps when it is asked to restart a
-// workload that the set does not have.
-var ErrUnknownWorkload error = &Error{FL: "FL3305", Status: 404, Message: "the active set has no such workload"}
+// workload that the set does not have. It has a code and prints none, since the
+// answer says it beside the words.
+var ErrUnknownWorkload error = unknownWorkload{}
+
+type unknownWorkload struct{}
+
+func (unknownWorkload) Error() string { return "the active set has no such workload" }
+
+func (unknownWorkload) Code() string { return "FL3305" }

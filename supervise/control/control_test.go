@@ -190,7 +190,7 @@ func TestTheSocketSpeaksThisJSON(t *testing.T) {
 		{"a wrong method", "DELETE /v1/status", "405 Method Not Allowed", `{"error":{"code":"FL3302","message":"/v1/status is called with GET"}}`},
 		{"a wrong parameter", "POST /v1/sync?dry_run=maybe", "400 Bad Request", `{"error":{"code":"FL3303","message":"dry_run=maybe: want 1 or nothing"}}`},
 		{"another wrong parameter", "GET /v1/status?watch=x", "400 Bad Request", `{"error":{"code":"FL3303","message":"watch=x: want 1 or nothing"}}`},
-		{"an unknown workload", "POST /v1/workloads/x/restart", "404 Not Found", `{"error":{"code":"FL3305","message":"\"x\": FL3305: the active set has no such workload"}}`},
+		{"an unknown workload", "POST /v1/workloads/x/restart", "404 Not Found", `{"error":{"code":"FL3305","message":"\"x\": the active set has no such workload"}}`},
 		{"a refusal with a code of its own", "POST /v1/workloads/unverified/restart", "500 Internal Server Error", `{"error":{"code":"FL2306","message":"FL2306 unverified: may not run"}}`},
 		{"a failure", "POST /v1/workloads/broken/restart", "500 Internal Server Error", `{"error":{"code":"FL3308","message":"no idea"}}`},
 	}
@@ -237,6 +237,21 @@ func TestTheClientGetsWhatTheBackendHas(t *testing.T) {
 	want := []control.SyncRequest{{DryRun: true}, {DryRun: true, Set: []byte("[{}]")}}
 	if diff := cmp.Diff(want, b.requests()); diff != "" {
 		t.Errorf("the backend was asked (-want +got):\n%s", diff)
+	}
+}
+
+// A refusal has one code and one reason, wherever it comes from.
+func TestRefusalsAreToldWithOneCodeAndOneReason(t *testing.T) {
+	t.Parallel()
+	c := control.NewClient(serve(t, newBackend()))
+	for name, want := range map[string]string{
+		"nobody":     `FL3305 unknown-workload: "nobody": the active set has no such workload`,
+		"unverified": "FL2306 unverified: may not run",
+		"broken":     "FL3308 internal: no idea",
+	} {
+		if err := c.Restart(t.Context(), name); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 
