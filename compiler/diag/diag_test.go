@@ -219,6 +219,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("a: b\n\tc", 2, 1, 2)
 	f.Add(strings.Repeat("網", 300), 1, 290, 900)
 	f.Add("\x1b\xff\n", 1, 0, -5)
+	f.Add("\n0", 2, -54, -30)
 	f.Fuzz(func(t *testing.T, text string, line, from, to int) {
 		got := render(t, diag.List{unknown.At(span("f\x1b", line, from, to), "%s", text)}, diag.Sources{"f\x1b": []byte(text)}, false)
 		if strings.ContainsAny(got, "\x1b\t\r") || !utf8.ValidString(got) {

@@ -48,8 +48,8 @@ func (e excerpts) of(p Place) (excerpt, bool) {
 func cut(line []byte, p Place) excerpt {
 	from := max(0, p.Start.Column-1)
 	to := from + 1
-	if p.End.Line == p.Start.Line && p.End.Column > p.Start.Column {
-		to = p.End.Column - 1
+	if p.End.Line == p.Start.Line {
+		to = max(to, p.End.Column-1)
 	}
 	shown, skipped := window(line, from)
 	text, cells := layout(shown)
