@@ -18,6 +18,11 @@
 //	status   0 healthy, 1 degraded, 2 wrong usage, 3 not running (AGT-10)
 //	restart  0 accepted, 1 refused, 2 wrong usage, 3 not running
 //
+// Wrong usage is a wrong directory in the environment, too. A bundle whose
+// passphrase nobody can give is refused. Not running is also a scope that is not
+// enrolled, and an agent that does not answer, which is named; only sync waits
+// longer than five seconds for one, once it has answered.
+//
 // The program wires packages together and decides nothing that they could:
 // store (where things are), store/bundle (enrolment), supervise/agent (the
 // daemon) and supervise/control (asking it). It implements BND-2, AGT-6's and

@@ -24,18 +24,22 @@ const (
 	badConfig   reason = "bad-config"
 	wrongCA     reason = "wrong-ca"
 	setTooLarge reason = "set-too-large"
-	noAnswer    reason = "no-answer"
+	// noPassphrase is refused, as retectl does: the command line was right, and
+	// who asked has nothing to give.
+	noPassphrase reason = "no-passphrase"
+	noAnswer     reason = "no-answer"
 )
 
 var reasons = map[reason]struct {
 	code, meaning string
 	exit          int
 }{
-	wrongUsage:  {"FL2601", "the command line is wrong", exitUsage},
-	badConfig:   {"FL2602", "config.toml cannot be read, or has what it must not have", exitNo},
-	wrongCA:     {"FL2603", "the bundle's CA is not the one that was expected", exitNo},
-	setTooLarge: {"FL2604", "a set document over its limit", exitNo},
-	noAnswer:    {"FL2605", "a process holds the scope and does not answer", exitCould},
+	wrongUsage:   {"FL2601", "the command line is wrong", exitUsage},
+	badConfig:    {"FL2602", "config.toml cannot be read, or has what it must not have", exitNo},
+	wrongCA:      {"FL2603", "the bundle's CA is not the one that was expected", exitNo},
+	setTooLarge:  {"FL2604", "a set document over its limit", exitNo},
+	noPassphrase: {"FL2606", "a passphrase is needed and there is nobody to ask", exitNo},
+	noAnswer:     {"FL2605", "a process holds the scope and does not answer", exitCould},
 }
 
 // Codes lists the codes of the command, with their meanings.
@@ -108,6 +112,9 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[*control.NotRunning](err); ok {
 		return exitCould
 	}
+	if answer, ok := errors.AsType[*control.Error](err); ok {
+		return answerExit(answer)
+	}
 	if _, ok := errors.AsType[interface {
 		error
 		Code() string
@@ -117,13 +124,24 @@ func exitCode(err error) int {
 	return exitCould
 }
 
-// storeExit tells what is wrong with the command line, and with a scope that is
-// not there, from what the store refuses.
+// storeExit tells what is wrong with the command line or the variables beside
+// it, and a scope that is not there or cannot be reached, from what the store
+// refuses.
 func storeExit(r store.Reason) int {
 	switch r {
-	case store.AmbiguousScope, store.BadScope:
+	case store.AmbiguousScope, store.BadScope, store.BadLayout:
 		return exitUsage
-	case store.NotEnrolled:
+	case store.NotEnrolled, store.RuntimeBase, store.PathTooLong:
+		return exitCould
+	}
+	return exitNo
+}
+
+// answerExit tells an answer that is none of an agent, and one that says that
+// the agent broke, from what the agent refuses.
+func answerExit(e *control.Error) int {
+	switch e.FL {
+	case "FL3307", "FL3308":
 		return exitCould
 	}
 	return exitNo

@@ -45,7 +45,7 @@ func (c *console) passphrase(file string, inputTaken bool) ([]byte, error) {
 	return text, errors.Join(err, terminal.Close())
 }
 
-var errNoTerminal = refuse(wrongUsage, "the bundle is encrypted and there is no terminal to ask at: give --passphrase-file, or set %s", passphraseVariable)
+var errNoTerminal = refuse(noPassphrase, "the bundle is encrypted and there is no terminal to ask at: give --passphrase-file, or set %s", passphraseVariable)
 
 func (c *console) askAt(terminal *os.File) ([]byte, error) {
 	if !term.IsTerminal(int(terminal.Fd())) {
