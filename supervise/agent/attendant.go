@@ -34,6 +34,9 @@ type attendant struct {
 	// stirred has room for one token, put there when the supervisor's status
 	// changed or it was given another set.
 	stirred chan struct{}
+	// answered has the process of each workload that has served its readiness.
+	// Only the goroutine of run uses it.
+	answered map[string]int
 	// within is how long a set may take to be confirmed until status names it.
 	within time.Duration
 }
@@ -102,32 +105,68 @@ func (s sight) pause() time.Duration {
 // look asks every running workload what it serves.
 func (a *attendant) look(ctx context.Context) sight {
 	f := a.board.read()
-	ready := map[string]*program.Readiness{}
-	for _, s := range a.sup.Status() {
-		if s.State == supervise.Up || s.State == supervise.Starting {
-			ready[s.Name] = a.ask(ctx, s.Name)
-		}
-	}
-	seen := sight{f.gen.version, a.obstacles(f, ready), waiting(ready)}
+	said := a.listen(ctx, f.said.silent)
+	seen := sight{f.gen.version, a.obstacles(f, said), said.waiting()}
 	late := f.lateness(seen.obstacles, a.within)
-	if !reflect.DeepEqual(ready, f.ready) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
-		a.board.update(func(now *facts) { now.see(seen, ready, late) })
+	if !reflect.DeepEqual(said, f.said) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
+		a.board.update(func(now *facts) { now.see(seen, said, late) })
 	}
 	return seen
 }
 
-func waiting(ready map[string]*program.Readiness) bool {
-	for _, r := range ready {
+// voices is what running workloads say of themselves.
+type voices struct {
+	// ready is what they serve on their control channels, nil for one that
+	// serves none.
+	ready map[string]*program.Readiness
+	// silent is since when a process that has served its readiness does not
+	// answer any more.
+	silent map[string]time.Time
+}
+
+// waiting tells that a workload is not ready, waits for something or is silent.
+func (v voices) waiting() bool {
+	for _, r := range v.ready {
 		if r != nil && (!r.Ready || len(r.Waiting) > 0) {
 			return true
 		}
 	}
-	return false
+	return len(v.silent) > 0
+}
+
+// listen asks every running workload; silent is since when one did not answer at
+// the look before.
+func (a *attendant) listen(ctx context.Context, silent map[string]time.Time) voices {
+	said := voices{map[string]*program.Readiness{}, map[string]time.Time{}}
+	answered := map[string]int{}
+	for _, s := range a.sup.Status() {
+		if s.State != supervise.Up && s.State != supervise.Starting {
+			continue
+		}
+		asked := time.Now()
+		said.ready[s.Name] = a.ask(ctx, s.Name)
+		switch {
+		case said.ready[s.Name] != nil:
+			answered[s.Name] = s.PID
+		case a.answered[s.Name] == s.PID:
+			answered[s.Name] = s.PID
+			said.silent[s.Name] = sinceOr(silent[s.Name], asked)
+		}
+	}
+	a.answered = answered
+	return said
+}
+
+func sinceOr(since, now time.Time) time.Time {
+	if since.IsZero() {
+		return now
+	}
+	return since
 }
 
 // see takes a look's sight in, unless another set became active meanwhile.
-func (f *facts) see(seen sight, ready map[string]*program.Readiness, late []string) {
-	f.ready = ready
+func (f *facts) see(seen sight, said voices, late []string) {
+	f.said = said
 	if f.gen.version == seen.version {
 		f.obstacles, f.late = seen.obstacles, late
 	}
@@ -143,11 +182,11 @@ func (a *attendant) ask(ctx context.Context, name string) *program.Readiness {
 }
 
 // obstacles names what keeps the active set from being confirmed.
-func (a *attendant) obstacles(f facts, ready map[string]*program.Readiness) []string {
+func (a *attendant) obstacles(f facts, said voices) []string {
 	if f.activated != f.gen.version {
 		return []string{"the supervisor has not been given it yet"}
 	}
-	return unconfirmed(lives(f.gen, a.sup.Status(), ready), f.gen.syncNeeds())
+	return unconfirmed(lives(f.gen, a.sup.Status(), said), f.gen.syncNeeds())
 }
 
 // lateness gives the obstacles once a request would have been told "failed".
@@ -160,10 +199,10 @@ func (f facts) lateness(obstacles []string, within time.Duration) []string {
 
 // lives joins the active inventory with what the supervisor and the workloads
 // tell, in list order.
-func lives(g *generation, statuses []supervise.Status, ready map[string]*program.Readiness) []liveness {
+func lives(g *generation, statuses []supervise.Status, said voices) []liveness {
 	list := make([]liveness, 0, len(g.agent.Workloads))
 	for _, w := range g.agent.Workloads {
-		l := liveness{name: w.Name, needs: g.needs[w.Name], ready: ready[w.Name]}
+		l := liveness{name: w.Name, needs: g.needs[w.Name], ready: said.ready[w.Name], silent: said.silent[w.Name]}
 		for _, s := range statuses {
 			if s.Name == w.Name {
 				l.state, l.reason, l.runs = s.State, reasonFor(s), versionOf(s.Tag)

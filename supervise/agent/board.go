@@ -6,7 +6,6 @@ import (
 
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise/control"
-	"github.com/florete/flor/supervise/program"
 )
 
 // facts is what the agent knows of itself beyond what the supervisor tells. It
@@ -31,8 +30,8 @@ type facts struct {
 	lastChange  time.Time
 	olderOffers uint64
 
-	// ready is what workloads serve on their control channels.
-	ready map[string]*program.Readiness
+	// said is what workloads say of themselves.
+	said voices
 	// obstacles names what keeps the active set from being confirmed, late the
 	// same once it has taken too long.
 	obstacles, late []string

@@ -23,8 +23,9 @@ type liveness struct {
 	// version that last changed its payload or executable.
 	runs, needs uint64
 	// ready is what the workload serves on its control channel, nil when it
-	// serves none.
-	ready *program.Readiness
+	// serves none; silent is since when it does not answer although it did.
+	ready  *program.Readiness
+	silent time.Time
 }
 
 // unconfirmed names what keeps the active set from being confirmed, one line
@@ -63,6 +64,8 @@ func (w liveness) obstacle(sync syncNeeds) string {
 		return withReason(w.state, w.reason)
 	case w.runs < w.needs:
 		return fmt.Sprintf("still runs on v%d", w.runs)
+	case !w.silent.IsZero():
+		return noAnswer
 	case w.ready == nil:
 		return ""
 	case !w.ready.Ready:
@@ -73,6 +76,9 @@ func (w liveness) obstacle(sync syncNeeds) string {
 	}
 	return ""
 }
+
+// noAnswer is said of a process that served its control channel before.
+const noAnswer = "does not answer on its control channel"
 
 func orNothing(list string) string { return cmp.Or(list, "nothing it names") }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -24,6 +25,7 @@ func TestConfirmation(t *testing.T) {
 		{"a rejected one tells its cause", []liveness{{name: "a", state: supervise.Rejected, reason: "exit 78"}}, []string{"a: rejected (exit 78)"}},
 		{"a refused one does not confirm", []liveness{{name: "a", state: supervise.Unverified}}, []string{"a: unverified"}},
 		{"one that was never started does not", []liveness{{name: "a"}}, []string{"a: has not been started yet"}},
+		{"one that has fallen silent does not", []liveness{{name: "a", state: supervise.Up, silent: time.Unix(1, 0)}}, []string{"a: does not answer on its control channel"}},
 		{"one that still runs on the set before does not", []liveness{{name: "a", state: supervise.Up, runs: 4, needs: 5}}, []string{"a: still runs on v4"}},
 		{"one that nothing changed for runs on an older set", []liveness{{name: "a", state: supervise.Up, runs: 4, needs: 4}}, nil},
 		{"no transport does not confirm", []liveness{{name: "a", state: supervise.Up, ready: &program.Readiness{Waiting: []string{"udp 127.0.0.1:4433"}}}},

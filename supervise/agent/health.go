@@ -102,6 +102,10 @@ func (c condition) trustProblems() []string {
 }
 
 func (w observed) problems(now time.Time) []string {
+	runs := w.state == supervise.Starting || w.state == supervise.Up
+	if runs && !w.silent.IsZero() {
+		return []string{fmt.Sprintf("%s: %s since %s, process %d hangs or is stopped; to start another: flor agent restart %s", w.name, noAnswer, stamp(w.silent), w.pid, w.name)}
+	}
 	switch w.state {
 	case supervise.Starting:
 		return w.waitProblems()

@@ -34,6 +34,8 @@ func TestHealth(t *testing.T) {
 		{"a busy port is", condition{workloads: workload(supervise.Up, "", &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:80"}})}, []string{"flor: waits for 127.0.0.1:80"}},
 		{"a busy port is while it starts", condition{workloads: workload(supervise.Starting, "", &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:80"}})}, []string{"flor: waits for 127.0.0.1:80"}},
 		{"not ready yet while it starts is not", condition{workloads: workload(supervise.Starting, "", &program.Readiness{})}, []string{}},
+		{"one that does not answer any more is", condition{workloads: []observed{{liveness: liveness{name: "flor", state: supervise.Up, silent: now.Add(-time.Second)}, pid: 7}}},
+			[]string{"flor: does not answer on its control channel since 2026-05-01T11:59:59Z, process 7 hangs or is stopped; to start another: flor agent restart flor"}},
 		{"what runs and is not ready is", condition{workloads: workload(supervise.Up, "", &program.Readiness{})}, []string{"flor: runs, but is not ready"}},
 		{"a slow stop names its process", condition{workloads: workload(supervise.Stopping, "", nil)}, []string{"flor: is being stopped since 2026-05-01T11:59:00Z, process 7 holds it"}},
 		{"a recovered set is", condition{recovered: true, active: 3, mark: 4}, []string{"recovered: the set v4 was damaged on disk, an older or partial one runs (v3); the next sync that brings v4 or newer mends it"}},

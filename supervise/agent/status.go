@@ -61,7 +61,7 @@ func (p portrait) workload(s supervise.Status) control.Workload {
 	w := control.Workload{
 		Name: s.Name, State: string(s.State), Since: since(s).UTC(), PID: s.PID,
 		Restarts: s.Restarts, NextTry: s.NextTry, Reason: p.reason(s),
-		Ready: wireReadiness(p.facts.ready[s.Name]),
+		Ready: wireReadiness(p.facts.said.ready[s.Name]),
 	}
 	if s.PID != 0 {
 		w.Set, w.Via = versionOf(s.Tag), "spawned"
@@ -111,7 +111,7 @@ func (p portrait) condition() condition {
 	}
 	for _, s := range p.statuses {
 		c.workloads = append(c.workloads, observed{
-			liveness: liveness{name: s.Name, state: s.State, reason: p.reason(s), ready: p.facts.ready[s.Name]},
+			liveness: liveness{name: s.Name, state: s.State, reason: p.reason(s), ready: p.facts.said.ready[s.Name], silent: p.facts.said.silent[s.Name]},
 			since:    s.Since, pid: s.PID, nextTry: s.NextTry,
 		})
 	}

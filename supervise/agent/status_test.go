@@ -37,7 +37,7 @@ func wellAt(now time.Time) portrait {
 			gen:   &generation{node: "alpha", version: 42, agent: &schema.Agent{}},
 			state: store.State{Mark: 42}, last: synced, fetched: synced,
 			lastContact: now.Add(-5 * time.Second), lastChange: now.Add(-time.Minute),
-			ready: map[string]*program.Readiness{"flor": ready},
+			said: voices{ready: map[string]*program.Readiness{"flor": ready}},
 		},
 		statuses: []supervise.Status{up("flor", 701, time.Hour), up("app", 702, 3200*time.Millisecond)},
 		identity: []control.Certificate{{ID: "spiffe://rete-lovers/node/alpha", NotBefore: now.AddDate(0, -1, 0), NotAfter: now.AddDate(0, 2, 0)}},
@@ -71,7 +71,7 @@ func TestStatusInEachState(t *testing.T) {
 	tests := map[string]func(*portrait){
 		"healthy": func(*portrait) {},
 		"enrolled-just-now": func(p *portrait) {
-			p.facts.last, p.facts.fetched, p.facts.ready = nil, nil, nil
+			p.facts.last, p.facts.fetched, p.facts.said.ready = nil, nil, nil
 			p.facts.lastContact, p.facts.lastChange = time.Time{}, time.Time{}
 			for i := range p.statuses {
 				p.statuses[i].State, p.statuses[i].Since = supervise.Starting, p.statuses[i].Started
@@ -99,7 +99,7 @@ func TestStatusInEachState(t *testing.T) {
 			p.missing = map[string]error{"app": errors.New("tenant is not in /usr/local/lib/flor: install it there, or set FLOR_LIB_DIR")}
 		},
 		"port-busy": func(p *portrait) {
-			p.facts.ready["flor"] = &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:1080"}}
+			p.facts.said.ready["flor"] = &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:1080"}}
 		},
 		"not-confirmed": func(p *portrait) {
 			p.facts.state = store.State{Mark: 41, Pending: 42}
