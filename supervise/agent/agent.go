@@ -191,6 +191,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 	vault := &vault{scope: a.scope, clock: a.opts.Clock}
 	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
 	a.sync = a.newSyncer(vault)
+	a.attendant.reached = a.sync.reached
 	a.host.intact, a.host.damaged = vault.intact, func() { a.sync.queue.add(byPoll, false, nil) }
 	a.server = control.NewServer(a.newBackend(vault, anchor.TrustDomain.Name()), a.component("control"))
 	return nil

@@ -37,6 +37,10 @@ type attendant struct {
 	// answered has the process of each workload that has served its readiness.
 	// Only the goroutine of run uses it.
 	answered map[string]int
+	// carrier is the process that carries sync, 0 while none is ready to; reached
+	// is called when another one is.
+	carrier int
+	reached func()
 	// within is how long a set may take to be confirmed until status names it.
 	within time.Duration
 }
@@ -106,6 +110,7 @@ func (s sight) pause() time.Duration {
 func (a *attendant) look(ctx context.Context) sight {
 	f := a.board.read()
 	said := a.listen(ctx, f.said.silent)
+	a.follows(said.carrier(f.gen.inbound(), a.answered))
 	seen := sight{f.gen.version, a.obstacles(f, said), said.waiting()}
 	late := f.lateness(seen.obstacles, a.within)
 	if !reflect.DeepEqual(said, f.said) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
@@ -132,6 +137,24 @@ func (v voices) waiting() bool {
 		}
 	}
 	return len(v.silent) > 0
+}
+
+// carrier is the process that serves the inbound at addr, 0 when none does.
+func (v voices) carrier(addr string, pids map[string]int) int {
+	for name, r := range v.ready {
+		if r != nil && r.Ready && slices.Contains(r.Listening, addr) {
+			return pids[name]
+		}
+	}
+	return 0
+}
+
+// follows notes which process carries sync, and has a new one used at once.
+func (a *attendant) follows(carrier int) {
+	if carrier != 0 && carrier != a.carrier {
+		a.reached()
+	}
+	a.carrier = carrier
 }
 
 // listen asks every running workload; silent is since when one did not answer at

@@ -37,6 +37,8 @@ type behaviour struct {
 	// Note makes payloads differ.
 	Note  string `json:"note,omitempty"`
 	Waits string `json:"waits,omitempty"`
+	// Listens is what it says that it listens on.
+	Listens string `json:"listens,omitempty"`
 }
 
 var workload = program.Program{Name: "workload", Version: "test", Run: serveWorkload, Check: checkWorkload}
@@ -81,6 +83,9 @@ func serveWorkload(ctx context.Context, c *program.Context) error {
 		r := program.Readiness{Ready: b.Mode != "late" && !first}
 		if b.Waits != "" {
 			r.Waiting = []string{b.Waits}
+		}
+		if b.Listens != "" {
+			r.Listening = []string{b.Listens}
 		}
 		return r
 	})

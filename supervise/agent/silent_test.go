@@ -1,12 +1,39 @@
 package agent
 
 import (
+	"bytes"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/supervise/control"
 )
+
+// AGT-7: when what carries sync is ready again, the coordinator is asked at once,
+// however long the next fetch was away.
+func TestSyncFollowsTheWorkloadThatCarriesIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	carries := workloadOf("flor", behaviour{Listens: w.socks})
+	slowly := func(a *schema.Agent) { a.Sync.PollInterval = "1h" }
+	c := w.start()
+	w.until(c, "the agent", func(doc control.StatusDoc) bool { return doc.LastSync != nil })
+	second := w.setOf("alpha", 2, slowly, carries)
+	if got := w.sync(c, false, bytes.NewReader(document(second))); got.Result != control.Applied {
+		t.Fatalf("sync: %+v", got)
+	}
+	w.relay.publish(2, second)
+	w.until(c, "a fetch an hour away", func(doc control.StatusDoc) bool {
+		return settled(doc) && len(doc.Health) == 0 && time.Until(doc.NextSync) > 30*time.Minute
+	})
+	fetches := w.relay.count()
+	if err := c.Restart(t.Context(), "flor"); err != nil {
+		t.Fatal(err)
+	}
+	w.relay.untilFetched(t, fetches+1)
+}
 
 // AGT-10: a process that hangs is up and serves nobody. Status tells it, it is
 // left as it is, and when it goes on all is well; one that serves no control

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/florete/flor/envelope"
@@ -27,6 +28,9 @@ type syncer struct {
 	trustLost error
 
 	due time.Time
+	// anew is set when the way to the coordinator is open again, so that delays
+	// begin anew.
+	anew atomic.Bool
 
 	mu sync.Mutex
 	// release cancels the open watch and waits for its end; nil when none is.
@@ -54,8 +58,18 @@ func (s *syncer) run(ctx context.Context) error {
 	return nil
 }
 
+// reached has a fetch done at once, because what carries it is ready again: the
+// delay that faults have built up says nothing of the way that is open now.
+func (s *syncer) reached() {
+	s.anew.Store(true)
+	s.queue.add(byPoll, false, nil)
+}
+
 // serve runs one sync and tells everybody how it ended.
 func (s *syncer) serve(ctx context.Context, r *request) error {
+	if s.anew.Swap(false) {
+		s.pace.retry = 0
+	}
 	if err := s.admit.repair(ctx); err != nil {
 		r.finish(outcome{}.fail(control.Failed, err))
 		return err
