@@ -56,11 +56,16 @@ func (c *console) watch(ctx context.Context, client served, asJSON bool) error {
 	late := time.AfterFunc(answerWithin, func() { giveUp(errNoAnswer) })
 	defer late.Stop()
 	draw := c.drawer(asJSON)
+	began := false
 	for doc, err := range client.Watch(ctx) {
 		late.Stop()
-		if err != nil {
+		switch {
+		case err != nil && began:
+			return err // its process ends at this moment
+		case err != nil:
 			return client.explain(ctx, err)
 		}
+		began = true
 		if err := draw(doc); err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/florete/flor/supervise/control"
@@ -21,7 +23,8 @@ func TestStatusIsFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch.Stderr = i.log
+	var told bytes.Buffer
+	watch.Stderr = &told
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +50,9 @@ func TestStatusIsFollowed(t *testing.T) {
 	for doc := (control.StatusDoc{}); documents.Decode(&doc) == nil; {
 	}
 	watch.Wait()
+	if !strings.HasPrefix(told.String(), "flor: FL3306 not-running: ") || strings.Count(told.String(), "\n") != 1 {
+		t.Errorf("told at the agent's end: %s", &told)
+	}
 	if code := watch.ProcessState.ExitCode(); code != exitCould {
 		t.Errorf("exit code %d after the agent's end, want %d: not running", code, exitCould)
 	}

@@ -41,7 +41,7 @@ func (c *Client) Watch(ctx context.Context) iter.Seq2[StatusDoc, error] {
 	return func(yield func(StatusDoc, error) bool) {
 		resp, err := c.http.Do(ctx, http.MethodGet, "/v1/status?watch=1", nil)
 		if err != nil {
-			c.yieldEnd(ctx, yield, err)
+			c.yieldEnd(ctx, yield, c.explain(err))
 			return
 		}
 		defer resp.Body.Close()
@@ -53,15 +53,21 @@ func (c *Client) Watch(ctx context.Context) iter.Seq2[StatusDoc, error] {
 				return
 			}
 		}
-		c.yieldEnd(ctx, yield, &NotRunning{Socket: c.socket, Err: errors.Join(errWatchEnded, lines.Err())})
+		c.yieldEnd(ctx, yield, c.watchEnd(lines.Err()))
 	}
 }
 
-var errWatchEnded = errors.New("the agent ended the watch")
+func (c *Client) watchEnd(broken error) error {
+	why := errors.New("the agent ended the watch")
+	if broken != nil {
+		why = fmt.Errorf("the agent ended the watch: %w", broken)
+	}
+	return &NotRunning{Socket: c.socket, Err: why}
+}
 
 func (c *Client) yieldEnd(ctx context.Context, yield func(StatusDoc, error) bool, err error) {
 	if ctx.Err() == nil {
-		yield(StatusDoc{}, c.explain(err))
+		yield(StatusDoc{}, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -321,6 +322,33 @@ func TestAWatchYieldsAtOnceAndAtEachChange(t *testing.T) {
 	}
 }
 
+// drawn is a backend that draws these documents, one after the other.
+type drawn struct {
+	*backend
+	docs []control.StatusDoc
+}
+
+func (d drawn) WatchStatus(context.Context) iter.Seq[control.StatusDoc] { return slices.Values(d.docs) }
+
+// What the agent draws anew without a change is not told: who watches would take
+// it for one. That it is older now is none.
+func TestAWatchDoesNotRepeatADocument(t *testing.T) {
+	t.Parallel()
+	doc := func(uptime int64, health ...string) control.StatusDoc {
+		return control.StatusDoc{Scope: "home", Agent: control.Agent{PID: 7, UptimeMS: uptime}, Health: health}
+	}
+	b := drawn{newBackend(), []control.StatusDoc{doc(1), doc(2), doc(3, "app: down"), doc(4, "app: down"), doc(5)}}
+	var got []int64
+	for doc, err := range control.NewClient(serve(t, b)).Watch(t.Context()) {
+		if err == nil {
+			got = append(got, doc.Agent.UptimeMS)
+		}
+	}
+	if diff := cmp.Diff([]int64{1, 3, 5}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAWatchEndsSilentlyWithItsContextAndLoudlyWithTheAgent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agent.sock")
@@ -348,7 +376,7 @@ func TestAWatchEndsSilentlyWithItsContextAndLoudlyWithTheAgent(t *testing.T) {
 			}
 		}
 	}
-	if !errors.As(last, &down) {
+	if !errors.As(last, &down) || !strings.HasPrefix(last.Error(), "FL3306 ") || strings.Count(last.Error(), "FL3306") != 1 {
 		t.Errorf("the last word when the agent ended: %v", last)
 	}
 	if err := <-ended; err != nil {

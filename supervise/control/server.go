@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/florete/flor/supervise/internal/unixhttp"
@@ -135,11 +136,17 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 }
 
 // watch writes a line for each change. A client that does not read is cut off
-// after writeTimeout; in between it only misses states.
+// after writeTimeout; in between it only misses states. That the agent has grown
+// older is no change.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := http.NewResponseController(w)
+	var last *StatusDoc
 	for doc := range s.backend.WatchStatus(r.Context()) {
+		if last != nil && sameButForAge(*last, doc) {
+			continue
+		}
+		last = &doc
 		writeSoon(w)
 		if err := json.NewEncoder(w).Encode(doc); err != nil {
 			return
@@ -148,6 +155,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// sameButForAge tells whether nothing but the time differs between documents.
+func sameButForAge(a, b StatusDoc) bool {
+	a.Agent.UptimeMS = b.Agent.UptimeMS
+	return reflect.DeepEqual(a, b)
 }
 
 func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
