@@ -113,7 +113,7 @@ func (v *validator) management() {
 
 func (v *validator) operator() {
 	role := v.roles.get(RoleOperator)
-	if role == nil || v.excused(RoleOperator) {
+	if role == nil || v.excused(RoleOperator) || !v.src.Whole("users") {
 		return
 	}
 	isOperator := func(u *User) bool {

@@ -218,11 +218,12 @@ func (v *validator) unused() {
 			given[r.Role] = true
 		}
 	})
+	bearersKnown := v.src.Whole("users") && v.src.Whole("services")
 	for _, r := range v.view.Roles {
 		for _, g := range r.Allow {
 			allowed[g.Group] = true
 		}
-		if !given[r] && !v.excused(r.Name) && !isReservedRole(r.Name) {
+		if bearersKnown && !given[r] && !v.excused(r.Name) && !isReservedRole(r.Name) {
 			v.found.Add(roleUnused.At(r.At, "nobody has the role %q", r.Name))
 		}
 	}
@@ -234,9 +235,9 @@ func (v *validator) unused() {
 func (v *validator) checkUse(g *Group, allowed bool) {
 	switch {
 	case v.excused(g.Name) || isReservedGroup(g.Name):
-	case len(g.Members) == 0:
+	case len(g.Members) == 0 && v.src.Whole("services"):
 		v.found.Add(groupUnused.At(g.At, "no service is in the group %q", g.Name))
-	case !allowed:
+	case len(g.Members) > 0 && !allowed && v.src.Whole("roles"):
 		v.found.Add(groupUnused.At(g.At, "no role allows the group %q", g.Name))
 	}
 }

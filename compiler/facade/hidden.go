@@ -2,6 +2,7 @@ package facade
 
 import (
 	"bytes"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -11,6 +12,14 @@ import (
 type hidden struct {
 	everything bool // a file could not even be read
 	words      map[string]bool
+	sections   map[string]bool // those with a part that was refused
+}
+
+func (h *hidden) addSection(name string) {
+	if h.sections == nil {
+		h.sections = map[string]bool{}
+	}
+	h.sections[name] = true
 }
 
 func (h *hidden) add(word string) {
@@ -30,10 +39,17 @@ func (h *hidden) addTree(n *yaml.Node) {
 	}
 }
 
-// addText remembers the words of a text that is not YAML.
+// addText remembers the words of a text that is not YAML, and the sections that
+// start a line of it.
 func (h *hidden) addText(text []byte) {
 	for word := range bytes.FieldsFuncSeq(text, func(c rune) bool { return !isNameRune(c) }) {
 		h.add(string(bytes.TrimSuffix(word, []byte("."))))
+	}
+	for line := range bytes.Lines(text) {
+		key, _, _ := bytes.Cut(bytes.TrimLeft(line, `{"'`), []byte(":"))
+		if section := string(bytes.TrimRight(key, ` "'`)); slices.Contains(sections, section) {
+			h.addSection(section)
+		}
 	}
 }
 
@@ -45,5 +61,8 @@ func (h *hidden) merge(other hidden) {
 	h.everything = h.everything || other.everything
 	for word := range other.words {
 		h.add(word)
+	}
+	for section := range other.sections {
+		h.addSection(section)
 	}
 }

@@ -43,6 +43,12 @@ func (s *Source) Mentions(word string) bool { return s.hidden.words[word] }
 // may hold anything.
 func (s *Source) Unread() bool { return s.hidden.everything }
 
+// Whole reports whether nothing of a section, such as "users", was refused. That
+// nobody in it does something is not known of a section that is not whole.
+func (s *Source) Whole(section string) bool {
+	return !s.hidden.everything && !s.hidden.sections[section]
+}
+
 // Rete is the section of that name.
 type Rete struct {
 	At   diag.Place

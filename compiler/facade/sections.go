@@ -73,7 +73,15 @@ func (doc *document) signer(n *yaml.Node) *Signer {
 	return s
 }
 
+// decodeCollection reads a collection, and remembers that it is not whole where
+// anything in it is refused.
 func (doc *document) decodeCollection(collection string, n *yaml.Node) {
+	if doc.spoiled(func() { doc.decodeEntries(collection, n) }) {
+		doc.hidden.addSection(collection)
+	}
+}
+
+func (doc *document) decodeEntries(collection string, n *yaml.Node) {
 	p := &doc.part
 	for name, value := range doc.entries(n, collection) {
 		switch collection {
