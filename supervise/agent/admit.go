@@ -26,6 +26,8 @@ type held struct {
 type offered struct {
 	version uint64
 	members map[string][]byte
+	// byFile says that a person handed it in, and no coordinator offers it.
+	byFile bool
 }
 
 // verdict is what admission says of a set that it does not refuse.
@@ -42,13 +44,21 @@ func judge(h held, o offered) (verdict, error) {
 	floor := max(h.mark, h.active)
 	switch {
 	case o.version < floor:
-		return 0, refuseVersion(Replay, floor, o.version, "the node has accepted v%d, the coordinator offers v%d: publish the newest tree there again", floor, o.version)
+		return 0, refuseVersion(Replay, floor, o.version, "the node has accepted v%d, %s", floor, o.olderWords())
 	case o.version > h.mark && o.version-h.mark > maxJump:
 		return 0, refuseVersion(VersionJump, h.mark, o.version, "v%d is more than %d above the mark v%d", o.version, maxJump, h.mark)
 	case o.version == h.active:
 		return judgeEqual(h, o)
 	}
 	return admit, nil
+}
+
+// olderWords say where an older set came from, and what to do about it.
+func (o offered) olderWords() string {
+	if o.byFile {
+		return fmt.Sprintf("the file has v%d: hand in a set that is not older", o.version)
+	}
+	return fmt.Sprintf("the coordinator offers v%d: publish the newest tree there again", o.version)
 }
 
 func judgeEqual(h held, o offered) (verdict, error) {

@@ -26,21 +26,21 @@ func TestAdmissionJudgesByVersionAndContent(t *testing.T) {
 		verdict verdict
 		reason  Reason
 	}{
-		{"the next version is admitted", held{active: 4, mark: 4, members: active}, offered{5, texts("agent", "B")}, admit, ""},
-		{"a gap in versions is admitted", held{active: 4, mark: 4, members: active}, offered{900, texts("agent", "B")}, admit, ""},
-		{"the same set is unchanged", held{active: 4, mark: 4, members: active}, offered{4, texts("agent", "A", "flor", "F")}, unchanged, ""},
-		{"the same set not yet confirmed is unchanged", held{active: 4, mark: 3, members: active}, offered{4, texts("agent", "A", "flor", "F")}, unchanged, ""},
-		{"an older version is a replay", held{active: 4, mark: 4, members: active}, offered{3, texts("agent", "A")}, 0, Replay},
-		{"below an active set that is not confirmed is a replay", held{active: 5, mark: 3, members: active}, offered{4, texts("agent", "A")}, 0, Replay},
-		{"after recovery the mark still limits", held{active: 3, mark: 5, members: active}, offered{4, texts("agent", "A")}, 0, Replay},
-		{"after recovery the marked version is admitted", held{active: 3, mark: 5, members: active}, offered{5, texts("agent", "B")}, admit, ""},
-		{"the largest jump is admitted", held{active: 4, mark: 4, members: active}, offered{4 + 1<<20, texts("agent", "B")}, admit, ""},
-		{"one more is a version jump", held{active: 4, mark: 4, members: active}, offered{5 + 1<<20, texts("agent", "B")}, 0, VersionJump},
-		{"a member that differs is equivocation", held{active: 4, mark: 4, members: active}, offered{4, texts("agent", "A", "flor", "G")}, 0, Equivocation},
-		{"a member that is missing is equivocation", held{active: 4, mark: 4, members: active}, offered{4, texts("agent", "A")}, 0, Equivocation},
-		{"a member too many is equivocation", held{active: 4, mark: 4, members: active}, offered{4, texts("agent", "A", "flor", "F", "x", "X")}, 0, Equivocation},
-		{"a damaged active set is repaired by itself", held{active: 4, mark: 4, members: texts("agent", "A"), damaged: true}, offered{4, texts("agent", "A", "flor", "F")}, admit, ""},
-		{"a damaged active set is not repaired by another", held{active: 4, mark: 4, members: texts("agent", "A"), damaged: true}, offered{4, texts("agent", "B", "flor", "F")}, 0, Equivocation},
+		{"the next version is admitted", held{active: 4, mark: 4, members: active}, offered{version: 5, members: texts("agent", "B")}, admit, ""},
+		{"a gap in versions is admitted", held{active: 4, mark: 4, members: active}, offered{version: 900, members: texts("agent", "B")}, admit, ""},
+		{"the same set is unchanged", held{active: 4, mark: 4, members: active}, offered{version: 4, members: texts("agent", "A", "flor", "F")}, unchanged, ""},
+		{"the same set not yet confirmed is unchanged", held{active: 4, mark: 3, members: active}, offered{version: 4, members: texts("agent", "A", "flor", "F")}, unchanged, ""},
+		{"an older version is a replay", held{active: 4, mark: 4, members: active}, offered{version: 3, members: texts("agent", "A")}, 0, Replay},
+		{"below an active set that is not confirmed is a replay", held{active: 5, mark: 3, members: active}, offered{version: 4, members: texts("agent", "A")}, 0, Replay},
+		{"after recovery the mark still limits", held{active: 3, mark: 5, members: active}, offered{version: 4, members: texts("agent", "A")}, 0, Replay},
+		{"after recovery the marked version is admitted", held{active: 3, mark: 5, members: active}, offered{version: 5, members: texts("agent", "B")}, admit, ""},
+		{"the largest jump is admitted", held{active: 4, mark: 4, members: active}, offered{version: 4 + 1<<20, members: texts("agent", "B")}, admit, ""},
+		{"one more is a version jump", held{active: 4, mark: 4, members: active}, offered{version: 5 + 1<<20, members: texts("agent", "B")}, 0, VersionJump},
+		{"a member that differs is equivocation", held{active: 4, mark: 4, members: active}, offered{version: 4, members: texts("agent", "A", "flor", "G")}, 0, Equivocation},
+		{"a member that is missing is equivocation", held{active: 4, mark: 4, members: active}, offered{version: 4, members: texts("agent", "A")}, 0, Equivocation},
+		{"a member too many is equivocation", held{active: 4, mark: 4, members: active}, offered{version: 4, members: texts("agent", "A", "flor", "F", "x", "X")}, 0, Equivocation},
+		{"a damaged active set is repaired by itself", held{active: 4, mark: 4, members: texts("agent", "A"), damaged: true}, offered{version: 4, members: texts("agent", "A", "flor", "F")}, admit, ""},
+		{"a damaged active set is not repaired by another", held{active: 4, mark: 4, members: texts("agent", "A"), damaged: true}, offered{version: 4, members: texts("agent", "B", "flor", "F")}, 0, Equivocation},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,5 +57,18 @@ func TestAdmissionJudgesByVersionAndContent(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// AGT-4.2: a person who hands an older set in reads of a file, not of a coordinator.
+func TestAnOlderSetIsToldByItsSource(t *testing.T) {
+	t.Parallel()
+	for words, byFile := range map[string]bool{
+		"FL1401 replay: the node has accepted v4, the file has v3: hand in a set that is not older":               true,
+		"FL1401 replay: the node has accepted v4, the coordinator offers v3: publish the newest tree there again": false,
+	} {
+		if _, err := judge(held{active: 4, mark: 4}, offered{version: 3, byFile: byFile}); err == nil || err.Error() != words {
+			t.Errorf("%v, want %s", err, words)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise"
@@ -39,11 +40,12 @@ func (a *admitter) consider(ctx context.Context, o outcome, members [][]byte, dr
 	f := a.board.read()
 	set, err := a.vault.verify(f.gen.node, members)
 	if err != nil {
+		o.Offered = claimed(members)
 		return o.fail(control.Refused, err)
 	}
 	next := verifiedGeneration(set)
 	o.Offered = next.version
-	v, err := judge(f.held(), offered{next.version, next.canonical()})
+	v, err := judge(f.held(), offered{version: next.version, members: next.canonical(), byFile: o.Trigger == byFile})
 	if err != nil {
 		return o.fail(control.Refused, err)
 	}
@@ -58,6 +60,17 @@ func (a *admitter) consider(ctx context.Context, o outcome, members [][]byte, dr
 	}
 	next.carry(f.gen, steps)
 	return a.adopt(ctx, o, set, next, steps)
+}
+
+// claimed is the version that a document which failed verification says it has,
+// for status alone; 0 when nothing in it can be read.
+func claimed(members [][]byte) uint64 {
+	for _, text := range members {
+		if artifact, err := envelope.Parse(text); err == nil {
+			return artifact.Version
+		}
+	}
+	return 0
 }
 
 // held is what admission compares an offer with.

@@ -25,7 +25,7 @@ func (r *reporter) report(before facts, o outcome) {
 // nothing that status tells. A set that was handed in says nothing of the
 // coordinator.
 func (f *facts) enter(o outcome) {
-	if o.Reason == string(Replay) {
+	if o.Reason == string(Replay) && o.Trigger != byFile {
 		f.olderOffers++
 	}
 	if o.DryRun {

@@ -142,16 +142,16 @@ func TestOffersThatAreRefused(t *testing.T) {
 		if got.Result != control.Refused || got.Code == "" || got.Reason != tt.reason {
 			t.Errorf("%s: %s %s %s: %s", tt.name, got.Result, got.Code, got.Reason, got.Message)
 		}
-		if got.Held != 5 {
-			t.Errorf("%s: held v%d, want v5", tt.name, got.Held)
+		if got.Held != 5 || (got.Offered == 0) != (tt.reason == "not-json") {
+			t.Errorf("%s: held v%d, offered v%d", tt.name, got.Held, got.Offered)
 		}
 	}
 	after := w.until(c, "at rest", settled)
 	if diff := cmp.Diff(pids(before), pids(after)); diff != "" || after.Set.Active != 5 || after.Set.Mark != 5 {
 		t.Errorf("refusals had an effect: %+v %s", after.Set, diff)
 	}
-	if after.OlderOffers != 1 {
-		t.Errorf("older offers: %d, want 1 (AGT-7)", after.OlderOffers)
+	if after.OlderOffers != 0 {
+		t.Errorf("older offers: %d, but no relay made one (AGT-7)", after.OlderOffers)
 	}
 	if sets := setsOnDisk(t, w); !slices.Equal(sets, []string{"v1", "v5"}) {
 		t.Errorf("sets on disk: %v", sets)

@@ -95,7 +95,7 @@ func (s *syncer) serve(ctx context.Context, r *request) error {
 }
 
 func (s *syncer) sync(ctx context.Context, r *request, f facts) outcome {
-	held := outcome{SyncResult: control.SyncResult{Held: f.gen.version}}
+	held := outcome{SyncResult: control.SyncResult{Held: f.gen.version, Trigger: r.trigger}}
 	if s.trustLost != nil {
 		s.due = time.Now().Add(vary(f.gen.agent.Sync.Interval(), rand.Float64()))
 		return held.fail(control.Refused, s.trustLost)
