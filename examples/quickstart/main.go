@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/florete/flor/store"
 )
@@ -64,8 +65,11 @@ func run(ctx context.Context, out io.Writer, keep bool) error {
 	if err != nil {
 		return fmt.Errorf("make a temporary directory: %w", err)
 	}
+	if _, err := store.SocketPath(runtimeRoot(filepath.Join(dir, "1", management)), "coordinator.sock"); err != nil {
+		return errors.Join(fmt.Errorf("set TMPDIR to a shorter directory: %w", err), os.Remove(dir))
+	}
 	err = raise(ctx, report, dir, keep)
-	interrupted := err != nil && ctx.Err() != nil
+	interrupted := err != nil && isInterrupted(ctx)
 	if err != nil && !interrupted {
 		return fmt.Errorf("%w\nall logs are below %s", err, dir)
 	}
@@ -79,11 +83,19 @@ func run(ctx context.Context, out io.Writer, keep bool) error {
 	return nil
 }
 
+// isInterrupted tells whether a failure is only the echo of Ctrl-C, which
+// reaches the programs that run here at the same moment, or a little sooner.
+func isInterrupted(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(100 * time.Millisecond):
+		return false
+	}
+}
+
 // raise tries again with other ports when one was lost.
 func raise(ctx context.Context, report *reporter, dir string, keep bool) error {
-	if _, err := store.SocketPath(runtimeRoot(filepath.Join(dir, "1", management)), "coordinator"); err != nil {
-		return fmt.Errorf("sockets would have too long a path: set TMPDIR to a shorter directory: %w", err)
-	}
 	install, err := buildPrograms(ctx, report, dir)
 	if err != nil {
 		return err
