@@ -3,7 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/diag"
 )
+
+// codeNoRete is what package facade says of a directory without rete.yaml.
+const codeNoRete = "FL0001"
 
 // Exit codes (CLI-5).
 const (
@@ -44,7 +51,7 @@ const (
 )
 
 var reasons = map[reason]struct{ code, meaning string }{
-	reasonNoRepository:     {"FL0702", "no-repository: no rete.yaml here or in a directory above"},
+	reasonNoRepository:     {"FL0702", "no-repository: no rete.yaml here or in a directory above, or --repo names no directory"},
 	reasonExists:           {"FL0703", "exists: a file or directory is there already and is not overwritten"},
 	reasonWouldChange:      {"FL0704", "would-change: with --check, a compile would change the tree"},
 	reasonNoAgent:          {"FL0705", "no-agent: no agent of this rete runs on this machine"},
@@ -90,7 +97,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong), isRefusal(err, reasonNoRepository), lacksAnchor(err):
 		return exitUsage
 	case unreachable(err):
 		return exitCould
@@ -98,4 +105,11 @@ func exitCode(err error) int {
 		return exitFaults
 	}
 	return exitCould
+}
+
+// lacksAnchor tells that retectl was pointed at a directory that is no
+// repository, as far as that shows only when the source is read.
+func lacksAnchor(err error) bool {
+	var faults *compiler.SourceError
+	return errors.As(err, &faults) && slices.ContainsFunc(faults.Diagnostics, func(d diag.Diagnostic) bool { return d.Code == codeNoRete })
 }

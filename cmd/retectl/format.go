@@ -53,6 +53,8 @@ func chosenFormat(cmd *cli.Command) (string, error) {
 // reportedFaults are faults of the source that stand in the answer already.
 type reportedFaults struct{ *compiler.SourceError }
 
+func (r reportedFaults) Unwrap() error { return r.SourceError }
+
 // report writes what was found in a format for programs, to stdout: err is what
 // loading the source came to. Faults remain an error, for the exit code alone.
 func (c *console) report(format string, loaded *compiler.Loaded, err error) error {

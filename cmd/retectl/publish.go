@@ -64,13 +64,18 @@ func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
 // deliver publishes the compiled tree, and records what the coordinator said to
 // it. It holds the repository only that long.
 func (c *console) deliver(ctx context.Context, dir string, way way) (nodes map[string]compiler.PublishedNode, err error) {
+	relay, err := client.New(client.Options{BaseURL: way.url, SOCKS5: way.socks5})
+	if err != nil {
+		return nil, &usageError{err} // it refuses what --direct and --socks5 say, and dials nothing
+	}
+	defer relay.Close()
 	doc, err := compiler.OpenDocument(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, doc.Close()) }()
 	c.say("publishing %s, %d bytes, to %s", count(len(doc.Nodes), "node"), doc.Size, way)
-	result, err := c.send(ctx, way, doc)
+	result, err := c.send(ctx, relay, doc)
 	if conflict := new(client.VersionConflict); errors.As(err, &conflict) {
 		return nil, c.learn(doc, conflict)
 	}
@@ -84,12 +89,7 @@ func (c *console) deliver(ctx context.Context, dir string, way way) (nodes map[s
 	return doc.Nodes, nil
 }
 
-func (c *console) send(ctx context.Context, way way, doc *compiler.Document) (client.Result, error) {
-	relay, err := client.New(client.Options{BaseURL: way.url, SOCKS5: way.socks5})
-	if err != nil {
-		return client.Result{}, err
-	}
-	defer relay.Close()
+func (c *console) send(ctx context.Context, relay *client.Client, doc *compiler.Document) (client.Result, error) {
 	progress := c.progress(doc, doc.Size)
 	defer progress.clear()
 	return relay.Publish(ctx, progress, doc.Size)

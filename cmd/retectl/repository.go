@@ -17,7 +17,7 @@ import (
 // here upwards that has a rete.yaml.
 func findRepository(cmd *cli.Command) (string, error) {
 	if dir := cmd.String("repo"); dir != "" {
-		return dir, nil
+		return dir, namesDirectory(dir)
 	}
 	start, err := os.Getwd()
 	if err != nil {
@@ -35,6 +35,18 @@ func findRepository(cmd *cli.Command) (string, error) {
 			return "", refuse(reasonNoRepository, "no %s in %s or above; go to the repository, say --repo DIR, or make one with \"retectl init\"", facade.RootFile, start)
 		}
 	}
+}
+
+// namesDirectory refuses a --repo that is no directory.
+func namesDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(reasonNoRepository, "--repo names %s, which does not exist", dir)
+	case err == nil && !info.IsDir():
+		return refuse(reasonNoRepository, "--repo names %s, which is no directory; name the one that has %s", dir, facade.RootFile)
+	}
+	return err
 }
 
 // sourceFlags choose what is read.

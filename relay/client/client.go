@@ -80,10 +80,7 @@ func (o Options) withDefaults() Options {
 
 func parseBase(text string) (*url.URL, error) {
 	base, err := url.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("coordinator address %q: %w", text, err)
-	}
-	if base.Scheme != "http" || base.Host == "" || base.User != nil ||
+	if err != nil || base.Scheme != "http" || base.Host == "" || base.User != nil ||
 		base.RawQuery != "" || base.Fragment != "" || (base.Path != "" && base.Path != "/") {
 		return nil, fmt.Errorf("coordinator address %q: want http://host[:port] and nothing else", text)
 	}
