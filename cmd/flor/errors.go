@@ -30,16 +30,24 @@ const (
 	noAnswer     reason = "no-answer"
 )
 
-var reasons = map[reason]struct {
-	code, meaning string
-	exit          int
-}{
-	wrongUsage:   {"FL2601", "the command line is wrong", exitUsage},
-	badConfig:    {"FL2602", "config.toml cannot be read, or has what it must not have", exitNo},
-	wrongCA:      {"FL2603", "the bundle's CA is not the one that was expected", exitNo},
-	setTooLarge:  {"FL2604", "a set document over its limit", exitNo},
-	noPassphrase: {"FL2606", "a passphrase is needed and there is nobody to ask", exitNo},
-	noAnswer:     {"FL2605", "a process holds the scope and does not answer", exitCould},
+var reasons = map[reason]struct{ code, meaning string }{
+	wrongUsage:   {"FL2601", "the command line is wrong"},
+	badConfig:    {"FL2602", "config.toml cannot be read, or has what it must not have"},
+	wrongCA:      {"FL2603", "the bundle's CA is not the one that was expected"},
+	setTooLarge:  {"FL2604", "a set document over its limit"},
+	noPassphrase: {"FL2606", "a passphrase is needed and there is nobody to ask"},
+	noAnswer:     {"FL2605", "a process holds the scope and does not answer"},
+}
+
+// exit is the exit code of what was turned down for this reason.
+func (r reason) exit() int {
+	switch r {
+	case wrongUsage:
+		return exitUsage
+	case noAnswer:
+		return exitCould
+	}
+	return exitNo
 }
 
 // Codes lists the codes of the command, with their meanings.
@@ -104,7 +112,7 @@ func exitCode(err error) int {
 		return e.code
 	}
 	if ours, ok := errors.AsType[*refusal](err); ok {
-		return reasons[ours.reason].exit
+		return ours.reason.exit()
 	}
 	if kept, ok := errors.AsType[*store.Refusal](err); ok {
 		return storeExit(kept.Reason)
