@@ -150,19 +150,37 @@ func (c *console) showEnrolment(e *compiler.Enrolment, out string, encrypted boo
 	c.say("there: flor enroll %s, and compare the CA: %s", filepath.Base(out), ca.Fingerprint(e.CA))
 }
 
+const (
+	day = 24 * time.Hour
+	// maxValidityDays is what rete.yaml may say as well.
+	maxValidityDays = 36500
+)
+
 // parseValidity reads a Go duration, or a number of days such as 30d. An empty
 // text is 0.
 func parseValidity(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	days, isDays := strings.CutSuffix(text, "d")
-	if n, err := strconv.ParseUint(days, 10, 16); isDays && err == nil && n > 0 {
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	d, err := parsePeriod(text)
+	switch {
+	case err != nil:
 		return 0, usage("--validity %q is not a period; write 30d or 12h", text)
+	case d <= 0 || d > maxValidityDays*day:
+		return 0, usage("--validity %q is out of range: a certificate lives longer than nothing, and at most %dd", text, maxValidityDays)
 	}
 	return d, nil
+}
+
+// parsePeriod reads more days than a duration holds as more than are allowed.
+func parsePeriod(text string) (time.Duration, error) {
+	number, isDays := strings.CutSuffix(text, "d")
+	if !isDays {
+		return time.ParseDuration(text)
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, err
+	}
+	return time.Duration(max(min(n, maxValidityDays+1), 0)) * day, nil
 }
