@@ -116,8 +116,8 @@ type Certificate struct {
 }
 
 // Certificates lists every certificate in the store by file name, without
-// judging it and without reading a key. One that cannot be read is listed with
-// its error.
+// judging it and without reading a key. One that cannot be read, or whose key is
+// not there, is listed with its error; the latter is [ErrAbsent].
 func (s *Store) Certificates() ([]Certificate, error) {
 	var list []Certificate
 	err := s.within(func(fsys durable.FS) error {
@@ -149,6 +149,20 @@ func describe(fsys durable.FS, file string) Certificate {
 		return c
 	}
 	c.NotBefore, c.NotAfter, c.Fingerprint = cert.NotBefore, cert.NotAfter, Fingerprint(cert)
-	c.ID, c.Err = x509svid.IDFromCert(cert)
+	if c.ID, c.Err = x509svid.IDFromCert(cert); c.Err == nil {
+		c.Err = keyAbsent(fsys, c.ID, strings.TrimSuffix(file, CertSuffix)+KeySuffix)
+	}
 	return c
+}
+
+// keyAbsent refuses a certificate whose key is not there: nobody can use it.
+func keyAbsent(fsys durable.FS, id spiffeid.ID, file string) error {
+	_, err := fsys.Lstat(path.Join(CertsDir, file))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(Absent, id, "its key %s is missing", file)
+	case err != nil:
+		return refuse(Unreadable, id, "%w", err)
+	}
+	return nil
 }

@@ -264,12 +264,13 @@ func TestCertificatesAreListed(t *testing.T) {
 	expired := ca.Issue(node, envelopetest.Expired)
 	enrol(t, dir, "alpha", expired)
 	write(t, dir, "certs/broken.crt", []byte("x"))
+	write(t, dir, "certs/keyless.crt", certPEM(ca.Issue(user).Cert))
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Certificates()
-	if err != nil || len(got) != 2 {
+	if err != nil || len(got) != 3 {
 		t.Fatalf("%d certificates, %v", len(got), err)
 	}
 	want := Certificate{
@@ -282,6 +283,7 @@ func TestCertificatesAreListed(t *testing.T) {
 	if got[1].File != "broken.crt" || got[1].Err == nil {
 		t.Errorf("the broken one: %+v", got[1])
 	}
+	wantReason(t, got[2].Err, Absent)
 }
 
 func TestOpenRefusesABadAnchor(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/florete/flor/store/identity"
 	"github.com/florete/flor/supervise"
 )
 
@@ -18,6 +19,7 @@ const (
 
 // condition is what the agent knows about itself when it is asked how it is.
 type condition struct {
+	node string
 	// now is by the clock of the timers, clock by the one that certificates are
 	// judged by.
 	now, clock time.Time
@@ -64,7 +66,7 @@ func health(c condition) []string {
 	problems := append([]string{}, c.certificateProblems()...)
 	problems = append(problems, c.trustProblems()...)
 	for _, w := range c.workloads {
-		problems = append(problems, w.problems(c.now)...)
+		problems = append(problems, w.problems(c)...)
 	}
 	problems = append(problems, c.setProblems()...)
 	if c.trouble != "" {
@@ -86,7 +88,7 @@ func health(c condition) []string {
 func (c condition) certificateProblems() []string {
 	var problems []string
 	for _, fault := range c.unreadable {
-		problems = append(problems, fmt.Sprintf("identity: %v; remedy: flor enroll with a new bundle", fault))
+		problems = append(problems, fmt.Sprintf("identity: %v; remedy: %s", fault, c.newBundle()))
 	}
 	for _, cert := range c.certificates {
 		problems = append(problems, cert.invalid(c.clock)...)
@@ -101,18 +103,18 @@ func (c condition) trustProblems() []string {
 	return []string{"trust-state-lost: agent/state.json is gone, so no set can be admitted; workloads run on; remedy: flor enroll with a new bundle"}
 }
 
-func (w observed) problems(now time.Time) []string {
+func (w observed) problems(c condition) []string {
 	runs := w.state == supervise.Starting || w.state == supervise.Up
 	if runs && !w.silent.IsZero() {
 		return []string{fmt.Sprintf("%s: %s since %s, process %d hangs or is stopped; to start another: flor agent restart %s", w.name, noAnswer, stamp(w.silent), w.pid, w.name)}
 	}
 	switch w.state {
 	case supervise.Starting:
-		return w.waitProblems()
+		return w.waitProblems(c)
 	case supervise.Up:
-		return w.portProblems()
+		return w.portProblems(c)
 	case supervise.Stopping:
-		if now.Sub(w.since) < slowStop {
+		if c.now.Sub(w.since) < slowStop {
 			return nil
 		}
 		return []string{fmt.Sprintf("%s: is being stopped since %s, process %d holds it", w.name, stamp(w.since), w.pid)}
@@ -134,20 +136,44 @@ func (w observed) remedy() string {
 }
 
 // portProblems is what keeps a workload that is up from serving.
-func (w observed) portProblems() []string {
+func (w observed) portProblems(c condition) []string {
 	if w.ready != nil && !w.ready.Ready && len(w.ready.Waiting) == 0 {
 		return []string{w.name + ": runs, but is not ready"}
 	}
-	return w.waitProblems()
+	return w.waitProblems(c)
 }
 
 // waitProblems is what a workload says that it waits for. It counts as soon as
 // it says so, also while the supervisor is not sure of the process yet.
-func (w observed) waitProblems() []string {
+func (w observed) waitProblems(c condition) []string {
 	if w.ready == nil || len(w.ready.Waiting) == 0 {
 		return nil
 	}
-	return []string{w.name + ": waits for " + strings.Join(w.ready.Waiting, ", ")}
+	words, remedy := []string{}, ""
+	for _, entry := range w.ready.Waiting {
+		if id, ok := strings.CutPrefix(entry, "identity "); ok {
+			entry, remedy = c.awaited(id), "; remedy: "+c.newBundle()
+		}
+		words = append(words, entry)
+	}
+	return []string{w.name + ": waits for " + strings.Join(words, ", ") + remedy}
+}
+
+// awaited names a principal whose identity a workload lacks. One that is in the
+// store and usable by its looks was refused for another reason, which the
+// workload's log has.
+func (c condition) awaited(id string) string {
+	for _, cert := range c.certificates {
+		if cert.id == id {
+			return "identity " + id + " (refused, its log says why)"
+		}
+	}
+	return fmt.Sprintf("identity %s (%s %s)", id, identity.Absent.Code(), identity.Absent)
+}
+
+// newBundle is how a node gets identities.
+func (c condition) newBundle() string {
+	return fmt.Sprintf("retectl issue-bundle --node %s, then flor enroll", c.node)
 }
 
 func (c condition) setProblems() []string {

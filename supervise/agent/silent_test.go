@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,5 +63,20 @@ func TestAHungWorkloadIsAProblem(t *testing.T) {
 	w.agent.attendant.stir()
 	if after := w.until(c, "all well again", well); pids(after)["flor"] != pid {
 		t.Errorf("flor was %d, is %d", pid, pids(after)["flor"])
+	}
+}
+
+// AGT-9, SET-8: a certificate whose key is gone is a problem and none that status
+// lists.
+func TestACertificateWithoutItsKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}))
+	if err := os.Remove(filepath.Join(w.layout.RetesDir(), w.scope, "identity/certs/alpha.key")); err != nil {
+		t.Fatal(err)
+	}
+	doc := w.until(w.start(), "all up", settled)
+	words := "FL2102 absent: spiffe://demo/node/alpha: its key alpha.key is missing; remedy: retectl issue-bundle --node alpha, then flor enroll"
+	if len(doc.Identity) != 0 || !strings.Contains(strings.Join(doc.Health, "\n"), words) {
+		t.Errorf("identity %+v, health %q", doc.Identity, doc.Health)
 	}
 }

@@ -102,7 +102,8 @@ func wireReadiness(r *program.Readiness) *control.Readiness {
 // condition is what the health list is made of.
 func (p portrait) condition() condition {
 	c := condition{
-		now: p.now, clock: p.clock, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
+		node: p.facts.gen.node,
+		now:  p.now, clock: p.clock, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
 		active: p.facts.gen.version, mark: p.facts.state.Mark,
 		late: p.facts.late, trouble: p.facts.trouble, since: p.facts.troubleSince,
 	}

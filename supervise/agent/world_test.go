@@ -184,6 +184,7 @@ func (w *world) enrol(texts [][]byte) {
 		{Name: "ca.crt", Mode: 0o600, Data: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.authority.CA.Raw})},
 		{Name: "certs", Mode: fs.ModeDir | 0o700},
 		{Name: "certs/alpha.crt", Mode: 0o600, Data: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.nodeCert().Raw})},
+		{Name: "certs/alpha.key", Mode: 0o600}, // the agent reads no key (AGT-2)
 	}
 	err = store.Create(w.layout.State, w.scope, store.Enrolment{Identity: identity, Set: set})
 	if err := errors.Join(err, lock.Release()); err != nil {
