@@ -66,7 +66,13 @@ func (c *console) explain(_ context.Context, cmd *cli.Command) error {
 	if page, ok := compiler.Explain(id); ok {
 		return c.showPage(page, cmd.Bool("json"))
 	}
+	if page, ok := explainRefusal(id); ok {
+		return c.showPage(page, cmd.Bool("json"))
+	}
 	meaning, ok := allCodes()[id]
+	if !ok && isOfFlor(id) {
+		return usage("%s is a code of the program flor, which retectl does not know; conformance/SPEC.md lists it", id)
+	}
 	if !ok {
 		return usage("%q is no code that retectl knows; \"retectl explain\" lists them", given)
 	}

@@ -49,3 +49,14 @@ func TestEveryReasonHasItsOwnCode(t *testing.T) {
 		}
 	}
 }
+
+// Whoever looks up a refusal of the command learns why, and what to do.
+func TestEveryReasonHasACauseAndAFix(t *testing.T) {
+	t.Parallel()
+	for reason, r := range reasons {
+		page, known := explainRefusal(r.code)
+		if !known || page.Cause == "" || page.Fix == "" || page.Reason != string(reason) {
+			t.Errorf("%s %s has the page %+v", r.code, reason, page)
+		}
+	}
+}
