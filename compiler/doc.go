@@ -22,7 +22,9 @@
 // different addresses, and what the coordinator serves counts among them; a
 // service may be at the same address as another; a user who is not alone on a
 // node needs a port or forwards of their own, and gets no SOCKS5 port by
-// default; a service may be an operator, beside at least one user; a role or a
+// default; two vertices with one address are a fault, and only warned of where
+// the address is private or loopback, because machines and sites have those each
+// for themselves; a service may be an operator, beside at least one user; a role or a
 // group without effect is warned of, and so is a local listener that is open to
 // the network, because it asks for no password.
 //
