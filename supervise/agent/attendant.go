@@ -20,6 +20,9 @@ const (
 	lookOften  = 200 * time.Millisecond
 	lookAgain  = 5 * time.Second
 	lookSeldom = 30 * time.Second
+	// youth is how long a process that has not answered yet is looked at often:
+	// it may be about to serve its control channel.
+	youth = 5 * time.Second
 )
 
 // attendant looks at the workloads: at each change the supervisor tells of, and
@@ -91,14 +94,15 @@ func (a *attendant) stir() {
 type sight struct {
 	version   uint64
 	obstacles []string
-	// waiting is set when a workload is not ready, or waits for something.
-	waiting bool
+	// waiting is set when a workload is not ready, or waits for something; young
+	// when one may be about to serve its control channel.
+	waiting, young bool
 }
 
 // pause is the time until the next look.
 func (s sight) pause() time.Duration {
 	switch {
-	case len(s.obstacles) > 0:
+	case len(s.obstacles) > 0, s.young:
 		return lookOften
 	case s.waiting:
 		return lookAgain
@@ -111,7 +115,7 @@ func (a *attendant) look(ctx context.Context) sight {
 	f := a.board.read()
 	said := a.listen(ctx, f.said.silent)
 	a.follows(said.carrier(f.gen.inbound(), a.answered))
-	seen := sight{f.gen.version, a.obstacles(f, said), said.waiting()}
+	seen := sight{f.gen.version, a.obstacles(f, said), said.waiting(), said.young}
 	late := f.lateness(seen.obstacles, a.within)
 	if !reflect.DeepEqual(said, f.said) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
 		a.board.update(func(now *facts) { now.see(seen, said, late) })
@@ -127,6 +131,8 @@ type voices struct {
 	// silent is since when a process that has served its readiness does not
 	// answer any more.
 	silent map[string]time.Time
+	// young tells that a process that was just started has not answered yet.
+	young bool
 }
 
 // waiting tells that a workload is not ready, waits for something or is silent.
@@ -160,7 +166,7 @@ func (a *attendant) follows(carrier int) {
 // listen asks every running workload; silent is since when one did not answer at
 // the look before.
 func (a *attendant) listen(ctx context.Context, silent map[string]time.Time) voices {
-	said := voices{map[string]*program.Readiness{}, map[string]time.Time{}}
+	said := voices{ready: map[string]*program.Readiness{}, silent: map[string]time.Time{}}
 	answered := map[string]int{}
 	for _, s := range a.sup.Status() {
 		if s.State != supervise.Up && s.State != supervise.Starting {
@@ -174,6 +180,8 @@ func (a *attendant) listen(ctx context.Context, silent map[string]time.Time) voi
 		case a.answered[s.Name] == s.PID:
 			answered[s.Name] = s.PID
 			said.silent[s.Name] = sinceOr(silent[s.Name], asked)
+		default:
+			said.young = said.young || asked.Sub(s.Started) < youth
 		}
 	}
 	a.answered = answered
