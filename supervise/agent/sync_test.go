@@ -363,6 +363,7 @@ func TestRequestsDuringASyncAreOneMore(t *testing.T) {
 func TestAPendingMarkOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, workloadOf("flor", behaviour{Mode: "restart"}))
+	w.liveness = time.Second
 	c := w.start()
 	w.until(c, "all up", settled)
 	next := document(w.set(2, workloadOf("flor", behaviour{Mode: "second"})))
@@ -395,7 +396,7 @@ func TestAPendingMarkOutlivesTheAgent(t *testing.T) {
 func TestASetThatDoesNotComeUpIsToldAsFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, workloadOf("flor", behaviour{}))
-	w.confirmWithin = 2 * time.Second
+	w.confirmWithin, w.liveness = 4*time.Second, 2*time.Second
 	c := w.start()
 	w.until(c, "all up", settled)
 	got := w.sync(c, false, bytes.NewReader(document(w.set(2, workloadOf("flor", behaviour{Mode: "reject"})))))

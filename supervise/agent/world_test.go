@@ -3,6 +3,7 @@ package agent
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -51,6 +52,9 @@ type world struct {
 
 	clock                             func() time.Time
 	confirmWithin, stall, fetchWithin time.Duration
+	// liveness is the supervisor's window, 100 ms unless set: longer where a
+	// test needs a process to end, or to serve, within it on a busy machine.
+	liveness time.Duration
 
 	agent *Agent
 	stop  func() error
@@ -203,7 +207,7 @@ func (w *world) options() Options {
 		Layout: w.layout, Scope: w.scope, Build: "test", LogDestination: w.logTo, ConfirmWithin: w.confirmWithin,
 		Clock: w.clock, Stall: w.stall, FetchWithin: w.fetchWithin,
 		Policy: supervise.Policy{
-			Liveness: 100 * time.Millisecond, MinDelay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond,
+			Liveness: cmp.Or(w.liveness, 100*time.Millisecond), MinDelay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond,
 			StopGrace: 5 * time.Second,
 		},
 	}
