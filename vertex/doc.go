@@ -97,12 +97,13 @@
 //     round trips, as above.
 //   - Over a long path that loses packets quic-go's congestion control, which
 //     backs off by loss, bounds a connection at about 0.5 MB/s with 20 ms each
-//     way and 1 % loss. Streams are therefore spread: from a round trip of 10
-//     ms on over as many as 12 connections to a pair, and nearby over 4 where
-//     one carries 256 KiB within a second. New connections are dialled in the
-//     background, so nobody waits for them, and streams that are open stay
-//     where they are; a single stream is no faster. To lift that takes another
-//     congestion control, which quic-go does not let a program choose.
+//     way and 1 % loss. Bulk is therefore spread over 4 connections to a pair,
+//     where one carries 256 KiB within a second. New connections are dialled in
+//     the background, so nobody waits for them, and streams that are open stay
+//     where they are; a single stream is no faster. Spreading everything over a
+//     long path was tried and left out: what looks like a long path is often a
+//     busy machine. To lift the bound takes another congestion control, which
+//     quic-go does not let a program choose.
 //   - An idle connection holds a buffer of 4 KiB in each direction and two
 //     goroutines on each side, in all about 28 KiB a side, over the 20 KiB to
 //     reach: a buffer is taken before there is something to read.

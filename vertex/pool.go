@@ -37,13 +37,10 @@ func (c *dialCall) result() error {
 	return c.err
 }
 
-// Over how many connections of a pair streams are spread: bulk on this machine
-// or nearby, and anything over a long path. The rest of what a peer allows is
-// for connections that replace one that is suspect or retired.
-const (
-	spreadOver    = 4
-	spreadOverFar = 12
-)
+// spreadOver is over how many connections of a pair bulk is spread. The rest of
+// what a peer allows is for connections that replace one that is suspect or
+// retired.
+const spreadOver = 4
 
 // pick reserves a stream on a connection that was made after notBefore, or
 // gives nil: on the newest one with room, and rather on one that is not busy.
@@ -59,7 +56,7 @@ func (p *pool) pickLocked(notBefore time.Time) *session {
 		return s
 	}
 	s := p.emptiest(notBefore)
-	if s != nil && p.dialling == nil && p.madeAfter(notBefore) < min(s.spread(), p.maxConns) {
+	if s != nil && p.dialling == nil && p.madeAfter(notBefore) < min(spreadOver, p.maxConns) {
 		p.start()
 	}
 	return s

@@ -141,35 +141,19 @@ func (s *session) refresh(now time.Time) {
 // before new streams go to another one.
 const busyFrom = 256 << 10
 
-// farFrom is the round trip from which on losses, and not this machine, decide
-// how fast a connection is: what backs off by loss is slow there, in proportion
-// to the number of connections.
-const farFrom = 10 * time.Millisecond
-
 // busy tells whether the connection carries bulk, beside which a new stream
-// would wait, or, over a long path, anything at all (VTX-5).
+// would wait (VTX-5).
 func (s *session) busy() bool {
-	stats := s.conn.ConnectionStats()
+	carried := carriedBy(s.conn.ConnectionStats())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return isFar(stats) && s.open > 0 || carriedBy(stats)-s.before >= busyFrom
-}
-
-// spread is over how many connections to the peer streams are spread.
-func (s *session) spread() int {
-	if isFar(s.conn.ConnectionStats()) {
-		return spreadOverFar
-	}
-	return spreadOver
+	return carried-s.before >= busyFrom
 }
 
 func (s *session) load() int {
 	open, _ := s.streams()
 	return open
 }
-
-// isFar goes by the shortest round trip: a busy machine makes the others long.
-func isFar(stats quic.ConnectionStats) bool { return stats.MinRTT >= farFrom }
 
 func carriedBy(stats quic.ConnectionStats) uint64 { return stats.BytesSent + stats.BytesReceived }
 
