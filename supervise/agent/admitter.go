@@ -45,11 +45,11 @@ func (a *admitter) consider(ctx context.Context, o outcome, members [][]byte, dr
 	}
 	next := verifiedGeneration(set)
 	o.Offered = next.version
-	v, err := judge(f.held(), offered{version: next.version, members: next.canonical(), byFile: o.Trigger == byFile})
+	v, err := Judge(f.held(), Offered{Version: next.version, Members: Contents(set), ByFile: o.Trigger == byFile})
 	if err != nil {
 		return o.fail(control.Refused, err)
 	}
-	if v == unchanged {
+	if v == Unchanged {
 		a.settle(f, dryRun)
 		o.Result = control.Unchanged
 		return o
@@ -74,8 +74,8 @@ func claimed(members [][]byte) uint64 {
 }
 
 // held is what admission compares an offer with.
-func (f facts) held() held {
-	return held{active: f.gen.version, mark: f.state.Mark, members: f.gen.canonical(), damaged: f.gen.damaged()}
+func (f facts) held() Held {
+	return Held{Active: f.gen.version, Mark: f.state.Mark, Members: f.gen.canonical(), Damaged: f.gen.damaged()}
 }
 
 // rehearse checks a set below the runtime root and tells what would be done;

@@ -23,7 +23,7 @@
 //
 // What decides is a function of values and stands apart, with a table beside it:
 //
-//	admit.go     is a verified set new, the same, older, forged twice   AGT-4.2
+//	admit.go     is a verified set new, the same, older, forged twice   AGT-4.2, exported as Judge
 //	plan.go      what to start, offer, restart, stop, keep              AGT-4.5, SUP-8
 //	pace.go      when to fetch next, and for how long to watch          AGT-4.1
 //	confirm.go   what keeps the mark from moving                        AGT-4.6
