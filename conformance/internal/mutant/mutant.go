@@ -1,0 +1,144 @@
+package mutant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Mutant is one deliberate mistake.
+type Mutant struct {
+	Name    string   // unique among all mutants, kebab-case; it says what is wrong
+	Subject string   // of our own programs and their suites, the one it is wrong in
+	File    string   // from the root of the module, with slashes
+	Old     string   // text that File has exactly once
+	New     string   // what replaces it; mutated() is true while the mutant is on
+	Kills   []string // names of cases that fail it, within the subject's suite
+}
+
+// variable names the mutant that is on. It does not begin with FLOR, so that an
+// agent hands it down to what it runs (SUP-1).
+const variable = "CONFORMANCE_MUTANT"
+
+// Env is the variable that turns a mutant on in a process built with its overlay.
+func Env(name string) string { return variable + "=" + name }
+
+// call is what stands for the switch in New.
+const call = "mutated()"
+
+// switchFile is added to each package that has a mutant.
+const switchFile = "conformance_mutant.go"
+
+const switchText = `package %s
+
+import "os"
+
+var mutantThatIsOn = os.Getenv(%q)
+
+func mutantIsOn(name string) bool { return mutantThatIsOn == name }
+`
+
+// Overlay writes changed copies of source files into a directory, and the file
+// for go build -overlay, whose path it returns. root is that of the module.
+func Overlay(root, dir string, mutants []Mutant) (string, error) {
+	byFile := map[string][]Mutant{}
+	for _, m := range mutants {
+		if !strings.Contains(m.New, call) {
+			return "", fmt.Errorf("mutant %s: its new text does not ask for %s, so it would always be on", m.Name, call)
+		}
+		byFile[m.File] = append(byFile[m.File], m)
+	}
+	o := overlay{root: root, dir: dir, Replace: map[string]string{}}
+	var failed []error
+	for file, of := range byFile {
+		failed = append(failed, o.change(file, of))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, text, 0o600)
+}
+
+// overlay is the file of go build -overlay.
+type overlay struct {
+	root, dir string
+	Replace   map[string]string
+}
+
+// change adds a file with its mutants, and the switch of its package.
+func (o overlay) change(file string, mutants []Mutant) error {
+	path := filepath.Join(o.root, filepath.FromSlash(file))
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("mutant %s: %w", mutants[0].Name, err)
+	}
+	changed, err := apply(string(source), mutants)
+	if err != nil {
+		return err
+	}
+	name := packageClause.FindStringSubmatch(changed)
+	if name == nil {
+		return fmt.Errorf("mutant %s: %s has no package clause", mutants[0].Name, file)
+	}
+	return errors.Join(
+		o.replace(path, changed),
+		o.replace(filepath.Join(filepath.Dir(path), switchFile), fmt.Sprintf(switchText, name[1], variable)))
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package (\w+)$`)
+
+// replace writes the text that stands for the file at a path.
+func (o overlay) replace(path, text string) error {
+	if o.Replace[path] != "" {
+		return nil // the switch, for the second file of a package
+	}
+	copied := filepath.Join(o.dir, fmt.Sprintf("%d.go", len(o.Replace)))
+	o.Replace[path] = copied
+	return os.WriteFile(copied, []byte(text), 0o600)
+}
+
+// edit is one replacement in a source text.
+type edit struct {
+	from, to int
+	text     string
+	mutant   Mutant
+}
+
+// apply puts all mutants of one file into its source.
+func apply(source string, mutants []Mutant) (string, error) {
+	var edits []edit
+	for _, m := range mutants {
+		if n := strings.Count(source, m.Old); n != 1 {
+			return "", fmt.Errorf("mutant %s: %s has this text %d times, not once: %q", m.Name, m.File, n, m.Old)
+		}
+		from := strings.Index(source, m.Old)
+		edits = append(edits, edit{from, from + len(m.Old), m.switched(), m})
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	var out strings.Builder
+	at := 0
+	for i, e := range edits {
+		if e.from < at {
+			return "", fmt.Errorf("mutants %s and %s change the same text of %s", edits[i-1].mutant.Name, e.mutant.Name, e.mutant.File)
+		}
+		out.WriteString(source[at:e.from])
+		out.WriteString(e.text)
+		at = e.to
+	}
+	return out.String() + source[at:], nil
+}
+
+// switched is the new text with the switch of this mutant.
+func (m Mutant) switched() string {
+	return strings.ReplaceAll(m.New, call, fmt.Sprintf("mutantIsOn(%q)", m.Name))
+}
