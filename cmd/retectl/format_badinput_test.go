@@ -20,6 +20,7 @@ func TestBadInput(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("RETECTL_HOME", env.WorkDir+"/keys")
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", raceOptions())
 			return nil
 		},
 		Condition: func(name string) (bool, error) { return name == "root" && os.Geteuid() == 0, nil },

@@ -25,6 +25,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("RETECTL_HOME", env.WorkDir+"/keys")
 			env.Setenv("FLOR_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", raceOptions())
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -34,6 +35,13 @@ func TestScripts(t *testing.T) {
 			"alter":       alterFile,
 		},
 	})
+}
+
+// raceOptions spares each run of the program the second that the race detector
+// waits at an exit for goroutines to report: over the scripts it is minutes, and
+// what runs beside an exit of retectl is only what the exit ends.
+func raceOptions() string {
+	return strings.TrimSpace(os.Getenv("GORACE") + " atexit_sleep_ms=10")
 }
 
 // Every refusal of the command has a code of its own, in the command's block.
