@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/florete/flor/conformance/lab/udplink"
 )
 
 // VTX-7: nothing written before a FIN is lost, even when a vertex on its way
@@ -34,7 +36,7 @@ func checkTail(t *testing.T, download bool, stop func(*duo)) {
 	upstream, conns := parked(t)
 	d := newDuo(t, upstream, func(d *duo) {
 		d.nearOpts.Grace, d.farOpts.Grace = 10*time.Second, 10*time.Second
-		d.path = path{delay: 30 * time.Millisecond, dropEach: 9}
+		d.path = udplink.Path{Delay: 30 * time.Millisecond, Loss: 1. / 9}
 	})
 	reader := d.dial(t)
 	writer := <-conns

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/proxy"
 
+	"github.com/florete/flor/conformance/lab/udplink"
 	"github.com/florete/flor/envelope/envelopetest"
 	"github.com/florete/flor/envelope/schema"
 )
@@ -342,7 +343,8 @@ type duo struct {
 	alice, web        spiffeid.ID
 	aliceID, webID    *envelopetest.Identity
 	more              []spiffeid.ID // further targets that are linked to the far vertex
-	path              path          // between the two; zero: none but loopback
+	path              udplink.Path  // between the two; zero: none but loopback
+	way               *udplink.Link // that has this path; nil: none
 }
 
 type duoOption func(*duo)
@@ -368,8 +370,9 @@ func newDuo(t testing.TB, upstream string, options ...duoOption) *duo {
 	}
 	far := d.farPlan.payload(t)
 	address := d.farPlan.listen
-	if d.path != (path{}) {
-		address = newRelay(t, address, d.path)
+	if d.path != (udplink.Path{}) {
+		d.way = newRelay(t, address, d.path)
+		address = d.way.Addr().String()
 	}
 	d.nearPlan.links = map[spiffeid.ID]string{}
 	for _, id := range append(d.more, d.web) {

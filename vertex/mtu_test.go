@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"github.com/florete/flor/conformance/lab/udplink"
 )
 
 // VTX-9: a path that narrows under a live connection is noticed by whoever
@@ -14,9 +16,8 @@ func TestPathThatNarrowsIsDialledAgainWithoutDiscovery(t *testing.T) {
 	for _, download := range []bool{true, false} {
 		t.Run(map[bool]string{true: "while downloading", false: "while uploading"}[download], func(t *testing.T) {
 			t.Parallel()
-			var sizes gauge
 			upstream, conns := parked(t)
-			d := newDuo(t, upstream, func(d *duo) { d.path = path{delay: time.Millisecond, gauge: &sizes} })
+			d := newDuo(t, upstream, func(d *duo) { d.path = udplink.Path{Delay: time.Millisecond} })
 			open := func() (from, to io.ReadWriter) {
 				c := d.dial(t)
 				if download {
@@ -37,9 +38,9 @@ func TestPathThatNarrowsIsDialledAgainWithoutDiscovery(t *testing.T) {
 				if err := carries(from, to); err != nil {
 					t.Fatal(err)
 				}
-				return sizes.largest.Load() > 1400
+				return d.way.Counts().Widest > 1400
 			})
-			sizes.limit.Store(1250)
+			d.way.SetPath(udplink.Path{Delay: time.Millisecond, MTU: 1250})
 			begun := time.Now()
 			if err := carries(from, to); !isReset(err) {
 				t.Fatalf("over a path that narrowed: %v, want a reset", err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
+
+	"github.com/florete/flor/conformance/lab/udplink"
 )
 
 // VTX-5: what happens on the way while a pooled connection carries a live
@@ -21,15 +23,15 @@ func TestLiveStreamsOutliveWhatHappensOnTheWay(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		long   bool
-		happen func(*testing.T, *relay)
+		happen func(*testing.T, *udplink.Link)
 		within time.Duration
 	}{
-		{"nothing", false, func(*testing.T, *relay) {}, 2 * time.Second},
-		{"a NAT gives the flow another port", false, func(_ *testing.T, r *relay) { r.rebind() }, suspectAfter + 2*time.Second},
-		{"five seconds without network", true, func(_ *testing.T, r *relay) {
-			r.cut.Store(true)
+		{"nothing", false, func(*testing.T, *udplink.Link) {}, 2 * time.Second},
+		{"a NAT gives the flow another port", false, func(_ *testing.T, r *udplink.Link) { r.Rebind() }, suspectAfter + 2*time.Second},
+		{"five seconds without network", true, func(_ *testing.T, r *udplink.Link) {
+			r.SetCut(true)
 			time.Sleep(5 * time.Second)
-			r.cut.Store(false)
+			r.SetCut(false)
 		}, suspectAfter + 2*time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -37,12 +39,11 @@ func TestLiveStreamsOutliveWhatHappensOnTheWay(t *testing.T) {
 			if tt.long && testing.Short() {
 				t.Skip("takes more than 5 s")
 			}
-			way := new(relay)
-			d := newDuo(t, backend(t, echo), func(d *duo) { d.path = path{delay: time.Millisecond, hold: way} })
+			d := newDuo(t, backend(t, echo), func(d *duo) { d.path = udplink.Path{Delay: time.Millisecond} })
 			live := d.dial(t)
 			send(t, live, "before")
 			expect(t, live, "before")
-			tt.happen(t, way)
+			tt.happen(t, d.way)
 			begun := time.Now()
 			next := d.dial(t)
 			send(t, next, "next")

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"regexp"
 	"time"
+
+	"github.com/florete/flor/conformance/lab/udplink"
 )
 
 // plan is what is measured, and how.
@@ -23,7 +25,7 @@ type plan struct {
 	control bool
 	stunnel bool
 	tunnels []tunnel
-	path    path
+	path    udplink.Path
 }
 
 func main() {
@@ -52,8 +54,8 @@ func parse(args []string) (plan, error) {
 	flags.BoolVar(&p.forward, "forward", false, "enter the vertex by a forward port in place of SOCKS5")
 	flags.BoolVar(&p.control, "control", false, "measure a second pair of vertices too")
 	flags.BoolVar(&p.stunnel, "stunnel", false, "measure stunnel4 too (apt-get install stunnel4)")
-	flags.DurationVar(&p.path.delay, "delay", 0, "one-way delay between the vertices")
-	flags.IntVar(&p.path.dropEach, "loss", 0, "one packet in `N` is lost between the vertices")
+	flags.DurationVar(&p.path.Delay, "delay", 0, "one-way delay between the vertices")
+	lossy := flags.Int("loss", 0, "one packet in `N` is lost between the vertices, by chance")
 	only := flags.String("only", "", "measure what matches this `regexp`")
 	flags.Func("tunnel", "`NAME=tcp:ADDR or NAME=socks5:ADDR/HOST:PORT` of another tunnel to the backend", func(text string) error {
 		t, err := parseTunnel(text)
@@ -62,6 +64,9 @@ func parse(args []string) (plan, error) {
 	})
 	if err := flags.Parse(args); err != nil {
 		return p, err
+	}
+	if *lossy > 0 {
+		p.path.Loss = 1 / float64(*lossy)
 	}
 	var err error
 	p.only, err = regexp.Compile(*only)

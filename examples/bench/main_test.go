@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/conformance/lab/udplink"
 )
 
 // The whole way of a run: build, two vertices, load, table; over a path with
@@ -15,7 +17,7 @@ import (
 func TestRunPrintsWhatItMeasured(t *testing.T) {
 	t.Parallel()
 	p := plan{rounds: 1, span: 100 * time.Millisecond, backend: "127.0.0.1:0", control: true,
-		only: regexp.MustCompile("^(bulk-up-1|requests-1|connects-1|cpu)$"), path: path{time.Millisecond, 100}}
+		only: regexp.MustCompile("^(bulk-up-1|requests-1|connects-1|cpu)$"), path: udplink.Path{Delay: time.Millisecond, Loss: 0.01}}
 	var out strings.Builder
 	if err := p.run(t.Context(), &out); err != nil {
 		t.Fatal(err)

@@ -43,12 +43,9 @@ func (p plan) raisePair(ctx context.Context, dir, name, backend string) (way, er
 	if err != nil {
 		return way{}, err
 	}
-	at.between = at.far
-	closePath := func() {}
-	if p.path != (path{}) {
-		if at.between, closePath, err = p.path.open(at.far); err != nil {
-			return way{}, err
-		}
+	var closePath func()
+	if at.between, closePath, err = p.between(at.far); err != nil {
+		return way{}, err
 	}
 	far, err := p.start(ctx, dir, target, farPayload(at, backend))
 	if err != nil {
