@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -97,10 +96,13 @@ func (r *Report) outcome() Outcome {
 	return Success
 }
 
+// ExitCode is that of the outcome.
+func (r *Report) ExitCode() int { return r.Outcome.ExitCode() }
+
 // ExitCode is 0 only if every claimed feature passed and at least one case ran;
-// 1 for a failure, 3 when nothing ran.
-func (r *Report) ExitCode() int {
-	switch r.Outcome {
+// 1 for a failure, 3 when nothing ran (CNF-3).
+func (o Outcome) ExitCode() int {
+	switch o {
 	case Success, Partial:
 		return 0
 	case Failure:
@@ -139,12 +141,7 @@ func (r *Report) Summary() string {
 }
 
 // WriteJSON writes the report for programs.
-func (r *Report) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
-}
+func (r *Report) WriteJSON(w io.Writer) error { return encodeJSON(w, r) }
 
 // The elements of JUnit's XML that the readers in use agree on.
 type (
@@ -173,27 +170,20 @@ type (
 )
 
 // WriteJUnit writes the report in JUnit's XML.
-func (r *Report) WriteJUnit(w io.Writer) error {
+func (r *Report) WriteJUnit(w io.Writer) error { return encodeXML(w, r.junit()) }
+
+func (r *Report) junit() junitSuite {
 	suite := junitSuite{
 		Name: "flor-conformance", Tests: len(r.Cases), Failures: r.Failed, Skipped: r.Skipped,
 		Properties: []junitProperty{
 			{"outcome", string(r.Outcome)}, {"seed", fmt.Sprint(r.Seed)}, {"tool", r.Target.Tool},
-			{"command", strings.Join(r.Target.Command, " ")}, {"unclaimed", strings.Join(r.Unclaimed, " ")},
+			{"command", r.Target.name()}, {"unclaimed", strings.Join(r.Unclaimed, " ")},
 		},
 	}
 	for _, c := range r.Cases {
 		suite.Cases = append(suite.Cases, c.junit())
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(suite); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return suite
 }
 
 func (r Result) junit() junitCase {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Verdict is how a case ended.
@@ -40,11 +42,12 @@ type Options struct {
 	Features []string       // claimed; nil: all
 	Repeat   int            // how often each case is run; 0 counts as 1
 	Seed     uint64         // of the order of cases: the same seed, the same run
+	Parallel int            // how many cases run at once; 0 counts as 1
 }
 
-// Run runs cases one after the other in an order that the seed decides, and
-// reports them in the order given (CNF-3). A case is run until it fails. When
-// ctx ends, the cases that are left fail.
+// Run runs cases in an order that the seed decides, and reports them in the order
+// given (CNF-3). A case is run until it fails, and not beside itself. When ctx
+// ends, the cases that are left fail.
 func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 	report := Report{Target: target, Seed: o.Seed, Repeat: max(o.Repeat, 1), Total: len(cases)}
 	for _, c := range cases {
@@ -57,10 +60,16 @@ func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 		byID[c.ID()] = c
 	}
 	order := rand.New(rand.NewPCG(o.Seed, 0)).Perm(len(report.Cases))
+	var group errgroup.Group
+	group.SetLimit(max(o.Parallel, 1))
 	for _, i := range order {
-		result := &report.Cases[i]
-		result.conclude(o.judge(ctx, byID[result.ID], report.Repeat))
+		group.Go(func() error {
+			result := &report.Cases[i]
+			result.conclude(o.judge(ctx, byID[result.ID], report.Repeat))
+			return nil
+		})
 	}
+	_ = group.Wait() // no case ends the others
 	report.settle(o.Features, cases)
 	return report
 }

@@ -8,7 +8,7 @@
 // them all, and [Env] turns one of them on in a process.
 //
 //	{
-//		Name: "coordinator-serves-anybody", Subject: "coordinator",
+//		Name: "serves-anybody",
 //		File: "relay/sync.go",
 //		Old:  "case set == nil:",
 //		New:  "case set == nil && !mutated():",

@@ -13,12 +13,11 @@ import (
 
 // Mutant is one deliberate mistake.
 type Mutant struct {
-	Name    string   // unique among all mutants, kebab-case; it says what is wrong
-	Subject string   // of our own programs and their suites, the one it is wrong in
-	File    string   // from the root of the module, with slashes
-	Old     string   // text that File has exactly once
-	New     string   // what replaces it; mutated() is true while the mutant is on
-	Kills   []string // names of cases that fail it, within the subject's suite
+	Name  string   // unique among those of one program, kebab-case; it says what is wrong
+	File  string   // from the root of the module, with slashes
+	Old   string   // text that File has exactly once
+	New   string   // what replaces it; mutated() is true while the mutant is on
+	Kills []string // names of cases that fail it, without that of their suite
 }
 
 // variable names the mutant that is on. It does not begin with FLOR, so that an
