@@ -182,7 +182,7 @@ func (s standingSet) signedByAnother(name string) []string {
 	if by == name {
 		return nil
 	}
-	return []string{fmt.Sprintf("signed by %s", by)}
+	return []string{fmt.Sprintf("signer: %s → %s", by, name)}
 }
 
 // signerName is the name of a management signer, out of its SPIFFE ID.

@@ -147,7 +147,7 @@ func TestASignerIsRotatedInThreeSteps(t *testing.T) {
 	w.wantNext(t, "retectl compile --resign spare")
 	opts := w.options()
 	opts.Resign = "spare"
-	if got := what(w.compileWith(opts), "alpha"); !cmp.Equal(got, []string{"signed by primary"}) {
+	if got := what(w.compileWith(opts), "alpha"); !cmp.Equal(got, []string{"signer: primary → spare"}) {
 		t.Errorf("the switch says %q", got)
 	}
 	w.refuses(t, StepRetire, "primary", "published sets are not yet signed by spare")

@@ -197,7 +197,7 @@ func (c *console) rotateRetire(_ *cli.Command, r *rotation) error {
 	}
 	c.say("step 3 of 3, retire: no set will list %s. Each node that fetches remembers its key as retired and refuses it for ever: there is no way back but another signer", r.name)
 	c.sayListing(r, "")
-	c.say("then: retectl compile, retectl publish; its private key is needed no more (%s, %s here)", ca.SignerKey(r.name), here(ring, ca.SignerKey(r.name)))
+	c.say("then: retectl compile, retectl publish; its private key is needed no more (%s, %s)", ca.SignerKey(r.name), here(ring, ca.SignerKey(r.name)))
 	return nil
 }
 
