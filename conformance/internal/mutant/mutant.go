@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -106,35 +105,20 @@ func (o overlay) replace(path, text string) error {
 	return os.WriteFile(copied, []byte(text), 0o600)
 }
 
-// edit is one replacement in a source text.
-type edit struct {
-	from, to int
-	text     string
-	mutant   Mutant
-}
-
-// apply puts all mutants of one file into its source.
+// apply puts all mutants of one file into its source, one after the other: two may
+// share a text that the first of them leaves in place.
 func apply(source string, mutants []Mutant) (string, error) {
-	var edits []edit
+	changed := source
 	for _, m := range mutants {
 		if n := strings.Count(source, m.Old); n != 1 {
 			return "", fmt.Errorf("mutant %s: %s has this text %d times, not once: %q", m.Name, m.File, n, m.Old)
 		}
-		from := strings.Index(source, m.Old)
-		edits = append(edits, edit{from, from + len(m.Old), m.switched(), m})
-	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
-	var out strings.Builder
-	at := 0
-	for i, e := range edits {
-		if e.from < at {
-			return "", fmt.Errorf("mutants %s and %s change the same text of %s", edits[i-1].mutant.Name, e.mutant.Name, e.mutant.File)
+		if n := strings.Count(changed, m.Old); n != 1 {
+			return "", fmt.Errorf("mutant %s: other mutants of %s left this text there %d times, not once: %q", m.Name, m.File, n, m.Old)
 		}
-		out.WriteString(source[at:e.from])
-		out.WriteString(e.text)
-		at = e.to
+		changed = strings.Replace(changed, m.Old, m.switched(), 1)
 	}
-	return out.String() + source[at:], nil
+	return changed, nil
 }
 
 // switched is the new text with the switch of this mutant.

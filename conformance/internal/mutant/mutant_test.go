@@ -37,13 +37,14 @@ var (
 		Name: "pears", File: "main.go", Old: `"apples"`, New: `map[bool]string{true: "pears", false: "apples"}[mutated()]`,
 	}
 	three = mutant.Mutant{Name: "three", File: "main.go", Old: "sum := 1 + 1\n", New: "sum := 1 + 1\n if mutated() { sum++ }\n"}
+	four  = mutant.Mutant{Name: "four", File: "main.go", Old: "sum := 1 + 1\n", New: "sum := 1 + 1\n if mutated() { sum += 2 }\n"}
 )
 
 // CNF-4: one build serves all mutants; none is on unless it is asked for.
 func TestOneBuildServesAllMutants(t *testing.T) {
 	t.Parallel()
 	root, dir := world(t), t.TempDir()
-	overlay, err := mutant.Overlay(root, dir, []mutant.Mutant{pears, three})
+	overlay, err := mutant.Overlay(root, dir, []mutant.Mutant{pears, three, four})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestOneBuildServesAllMutants(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for name, want := range map[string]string{"": "2 apples\n", "pears": "2 pears\n", "three": "3 apples\n", "other": "2 apples\n"} {
+	for name, want := range map[string]string{"": "2 apples\n", "pears": "2 pears\n", "three": "3 apples\n", "four": "4 apples\n", "other": "2 apples\n"} {
 		cmd := exec.Command(binary)
 		cmd.Env = append(os.Environ(), mutant.Env(name))
 		if got, err := cmd.Output(); err != nil || string(got) != want {
@@ -80,7 +81,7 @@ func TestMutantsThatCannotBeAreRefused(t *testing.T) {
 		"text that is there twice":        {with(func(m *mutant.Mutant) { m.Old = "1" }), "mutant pears: main.go has this text 2 times"},
 		"a file that is not there":        {with(func(m *mutant.Mutant) { m.File = "gone.go" }), "mutant pears: "},
 		"a mutant without a switch":       {with(func(m *mutant.Mutant) { m.New = `"pears"` }), "mutant pears: its new text does not ask for mutated()"},
-		"two mutants of one text":         {with(func(m *mutant.Mutant) { m.Old = "sum := 1" }), "change the same text of main.go"},
+		"two mutants of one text":         {with(func(m *mutant.Mutant) { m.Old = "1 + 1\n\tfmt" }), "mutant pears: other mutants of main.go left this text there 0 times"},
 		"a file without a package clause": {with(func(m *mutant.Mutant) { m.File, m.Old = "go.mod", "example" }), "mutant pears: go.mod has no package clause"},
 	}
 	for name, tt := range tests {
