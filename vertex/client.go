@@ -26,8 +26,8 @@ func (v *Vertex) serveClient(conn *net.TCPConn, in inbound) {
 // forward connects a client that says nothing to its one target (VTX-19). A
 // refusal can only be told as RST.
 func (v *Vertex) forward(conn *net.TCPConn, p pair) {
-	way, err := v.open(v.life, p)
 	near := initiatorLeg(conn, nil)
+	way, err := v.open(v.life, p)
 	if err != nil {
 		near.Abort()
 		return
@@ -51,13 +51,14 @@ func (v *Vertex) socks(conn *net.TCPConn, in inbound) {
 		reply(conn, asError(err, p).Reason.Reply())
 		return
 	}
+	early, _ := r.Peek(r.Buffered())
+	near := initiatorLeg(conn, early) // before the client hears that it is connected
 	if _, err := conn.Write(socks.Reply(socks.Succeeded)); err != nil {
 		way.leg.Abort()
 		_ = way.leg.Close()
 		return
 	}
-	early, _ := r.Peek(r.Buffered())
-	v.carry(p, initiatorLeg(conn, early), way.leg, way.local)
+	v.carry(p, near, way.leg, way.local)
 }
 
 // openHost opens a way to a host name, and fills in whose it is.

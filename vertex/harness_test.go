@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,9 +30,20 @@ import (
 // TestMain lets more tests run at once than there are processors, since most of
 // what they do is to wait.
 func TestMain(m *testing.M) {
+	if os.Getenv(asProcess) != "" {
+		exitAs(beVertex())
+	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8")
 	goleak.VerifyTestMain(m)
+}
+
+func exitAs(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 const domain = "demo"
@@ -336,7 +349,9 @@ func parked(t testing.TB) (addr string, conns chan *net.TCPConn) {
 
 // duo is the everyday case: alice's vertex here, the service's vertex there.
 type duo struct {
-	near, far         *node
+	near, far         *node    // nil: in a process of its own
+	outside           outsider // which of the two is in a process of its own
+	process           *outside // and this is it
 	nearPlan, farPlan *plan
 	nearIDs, farIDs   *wallet
 	nearOpts, farOpts Options
@@ -346,6 +361,15 @@ type duo struct {
 	path              udplink.Path  // between the two; zero: none but loopback
 	way               *udplink.Link // that has this path; nil: none
 }
+
+// outsider says which vertex of a duo is in a process of its own.
+type outsider int
+
+const (
+	nobody outsider = iota
+	theNear
+	theFar
+)
 
 type duoOption func(*duo)
 
@@ -378,9 +402,24 @@ func newDuo(t testing.TB, upstream string, options ...duoOption) *duo {
 	for _, id := range append(d.more, d.web) {
 		d.nearPlan.links[id] = address
 	}
-	d.far = raise(t, far, d.farIDs, d.farOpts)
-	d.near = raise(t, d.nearPlan.payload(t), d.nearIDs, d.nearOpts)
+	d.raise(t, far)
 	return d
+}
+
+// raise runs the two vertices, each in this process or in one of its own.
+func (d *duo) raise(t testing.TB, far *schema.Vertex) {
+	near := d.nearPlan.payload(t)
+	start := (*exec.Cmd).Start
+	if d.outside == theFar {
+		d.process = launch(t, far, d.farIDs, start)
+	} else {
+		d.far = raise(t, far, d.farIDs, d.farOpts)
+	}
+	if d.outside == theNear {
+		d.process = launch(t, near, d.nearIDs, start)
+	} else {
+		d.near = raise(t, near, d.nearIDs, d.nearOpts)
+	}
 }
 
 // dial connects through alice's SOCKS5 port.

@@ -31,7 +31,10 @@ type leg interface {
 	blame(error) Reason
 }
 
-// tcpLeg is a TCP connection to a program on this machine.
+// tcpLeg is a TCP connection to a program on this machine. From its first
+// moment it lingers for no time at all, so that the kernel resets it when this
+// process dies: a death must not look like a clean end (VTX-7). Only Close
+// takes that back.
 type tcpLeg struct {
 	*net.TCPConn
 	reset, failed Reason // which side it is, as a reason
@@ -40,10 +43,12 @@ type tcpLeg struct {
 }
 
 func initiatorLeg(c *net.TCPConn, early []byte) *tcpLeg {
+	_ = c.SetLinger(resetOnClose)
 	return &tcpLeg{TCPConn: c, reset: InitiatorReset, failed: InitiatorFailed, early: early}
 }
 
 func targetLeg(c *net.TCPConn) *tcpLeg {
+	_ = c.SetLinger(resetOnClose)
 	return &tcpLeg{TCPConn: c, reset: TargetReset, failed: TargetFailed}
 }
 
@@ -71,9 +76,22 @@ func (l *tcpLeg) gone() Reason {
 	return 0
 }
 
-// Abort sends RST: with linger 0 the kernel says no goodbye.
+// What becomes of a TCP connection when it is closed, by this process or by the
+// kernel on its behalf: RST, or FIN after all that was written.
+const (
+	resetOnClose  = 0
+	finishOnClose = -1
+)
+
+// Close ends the connection cleanly: what was written is still delivered.
+func (l *tcpLeg) Close() error {
+	_ = l.SetLinger(finishOnClose)
+	return l.TCPConn.Close()
+}
+
+// Abort sends RST.
 func (l *tcpLeg) Abort() {
-	_ = l.SetLinger(0)
+	_ = l.SetLinger(resetOnClose)
 	_ = l.TCPConn.Close()
 }
 

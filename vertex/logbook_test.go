@@ -31,6 +31,12 @@ func (b *logBook) count(message string) int {
 	return strings.Count(b.text.String(), `msg="`+message+`"`)
 }
 
+func (b *logBook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // hold takes a port.
 func hold(t *testing.T, addr string) net.Listener {
 	t.Helper()

@@ -94,13 +94,7 @@ func TestBulkIsSpreadOverFourConnections(t *testing.T) {
 // closed: what a connection carried counts for a second only.
 func keepBusy(from, to net.Conn) {
 	go func() { _, _ = io.Copy(io.Discard, to) }()
-	go func() {
-		for block := make([]byte, 64<<10); ; {
-			if _, err := from.Write(block); err != nil {
-				return
-			}
-		}
-	}()
+	pour(from)
 }
 
 // fillUntilStuck writes until buffers and windows on the whole way are full.
