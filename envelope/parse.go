@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -74,10 +75,16 @@ func Probe(text []byte) (Core, error) {
 	if err != nil {
 		return Core{}, err
 	}
-	o, err := routingScanner(text).object()
+	var room [fewMembers]member
+	o, err := routingObject(room[:0], text)
 	if err != nil {
 		return Core{}, err
 	}
+	return o.route()
+}
+
+// route reads the routing core out of the members of an artifact.
+func (o object) route() (Core, error) {
 	if err := o.routes(); err != nil {
 		return Core{}, err
 	}
@@ -91,17 +98,44 @@ func Probe(text []byte) (Core, error) {
 
 // routes refuses names by which two readers could disagree about the route.
 func (o object) routes() error {
-	seen := make(map[string]bool, len(o))
+	if name, twice := o.repeated(); twice {
+		return refuse(DuplicateName, "two members are named %q", clip(name))
+	}
 	for _, m := range o {
-		if seen[m.name] {
-			return refuse(DuplicateName, "two members are named %q", clip(m.name))
-		}
-		seen[m.name] = true
 		if err := m.inAnotherCase("an artifact", routingNames); err != nil {
 			return err
 		}
 	}
 	return o.has("an artifact", routingNames)
+}
+
+// fewMembers is up to where comparing each name with each other is cheaper than
+// a map of them.
+const fewMembers = 16
+
+// repeated finds the first name that stands there for the second time.
+func (o object) repeated() (name string, twice bool) {
+	if len(o) > fewMembers {
+		return o.repeatedOfMany()
+	}
+	for i, m := range o {
+		if _, before := o[:i].get(m.name); before {
+			return m.name, true
+		}
+	}
+	return "", false
+}
+
+// repeatedOfMany is repeated in linear time.
+func (o object) repeatedOfMany() (name string, twice bool) {
+	seen := make(map[string]bool, len(o))
+	for _, m := range o {
+		if seen[m.name] {
+			return m.name, true
+		}
+		seen[m.name] = true
+	}
+	return "", false
 }
 
 // locate names the artifact in a refusal of its text, when the text routes.
@@ -237,7 +271,11 @@ func (r *reader) inner(what string, value []byte, names []string) *reader {
 	return &reader{object: o, err: r.err}
 }
 
+// unquote reads a JSON string that is known to be one.
 func unquote(value []byte) string {
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1])
+	}
 	s, _ := jsontext.AppendUnquote(nil, value)
 	return string(s)
 }

@@ -102,7 +102,7 @@ func (s *scanner) value() error {
 		}
 		switch depth := s.tokens.StackDepth(); {
 		case depth > MaxDepth:
-			return refuse(TooDeep, "objects and arrays are nested over the limit of %d", MaxDepth)
+			return tooDeep()
 		case depth == outer:
 			return nil
 		}
@@ -131,6 +131,10 @@ func (s *scanner) end() error {
 		return refuse(NotJSON, "%d bytes follow the end of the JSON text", len(rest))
 	}
 	return nil
+}
+
+func tooDeep() error {
+	return refuse(TooDeep, "objects and arrays are nested over the limit of %d", MaxDepth)
 }
 
 // syntax turns a decoder's error into a refusal.

@@ -2,6 +2,8 @@ package envelope
 
 import (
 	"bytes"
+	"errors"
+	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -15,25 +17,75 @@ import (
 //
 // Every error is a [*Refusal].
 func ParseSet(doc []byte) ([][]byte, error) {
+	var members [][]byte
+	for m, err := range Members(doc) {
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m.text)
+	}
+	return members, nil
+}
+
+// Member is one member of a set document, which is known to be a JSON object.
+type Member struct{ text []byte }
+
+// Text returns the exact bytes of the member, a sub-slice of the document.
+func (m Member) Text() []byte { return m.text }
+
+// Probe is [Probe] of the member's text, without reading again what was found to
+// be JSON when the document was split.
+func (m Member) Probe() (Core, error) {
+	if len(m.text) > MaxEnvelope {
+		return Probe(m.text)
+	}
+	var room [fewMembers]member
+	o, err := outline(room[:0], m.text)
+	if err != nil {
+		return Core{}, err
+	}
+	return o.route()
+}
+
+// Members is [ParseSet] member by member, for a document so large that its reader
+// wants to do other things in between. A document that is at fault gives an error
+// behind the members that stand before the fault, and nothing else after it: only
+// who has seen the end without one knows that the document is a set document.
+//
+// Every error is a [*Refusal].
+func Members(doc []byte) iter.Seq2[Member, error] {
+	return func(yield func(Member, error) bool) {
+		err := split(doc, func(m Member) bool { return yield(m, nil) })
+		if err != nil && err != errEnough {
+			yield(Member{}, err)
+		}
+	}
+}
+
+// errEnough says that whoever took the members wanted no more.
+var errEnough = errors.New("no more members are wanted")
+
+// split hands over one member after the other until take wants no more.
+func split(doc []byte, take func(Member) bool) error {
 	text, err := withinLimit(doc, MaxSetPublish)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s := routingScanner(text)
 	if err := s.openArtifacts(); err != nil {
-		return nil, err
+		return err
 	}
-	members, err := s.artifacts()
+	count, err := s.artifacts(take)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.closeArtifacts(); err != nil {
-		return nil, err
+		return err
 	}
-	if len(members) == 0 {
-		return nil, refuse(EmptySet, "the set document has no members")
+	if count == 0 {
+		return refuse(EmptySet, "the set document has no members")
 	}
-	return members, nil
+	return nil
 }
 
 // AppendSet appends a set document of the members to dst, in their order,
@@ -68,21 +120,23 @@ func (s *scanner) openArtifacts() error {
 	return s.expect('[', `member "artifacts" must be an array`)
 }
 
-// artifacts returns the elements up to the end of the array.
-func (s *scanner) artifacts() ([][]byte, error) {
-	var members [][]byte
-	for s.tokens.PeekKind() == '{' {
+// artifacts hands over the elements up to the end of the array and returns how
+// many there were.
+func (s *scanner) artifacts(take func(Member) bool) (count int, err error) {
+	for ; s.tokens.PeekKind() == '{'; count++ {
 		value, err := s.tokens.ReadValue()
 		if err != nil {
-			return nil, syntax(err)
+			return count, syntax(err)
 		}
-		if len(members) == MaxMembers {
-			return nil, refuse(TooLarge, "the set document has more members than the limit of %d", MaxMembers)
+		if count == MaxMembers {
+			return count, refuse(TooLarge, "the set document has more members than the limit of %d", MaxMembers)
 		}
 		end := s.tokens.InputOffset()
-		members = append(members, s.text[end-int64(len(value)):end:end])
+		if !take(Member{s.text[end-int64(len(value)) : end : end]}) {
+			return count, errEnough
+		}
 	}
-	return members, s.expect(']', "a member of a set document must be an object")
+	return count, s.expect(']', "a member of a set document must be an object")
 }
 
 // closeArtifacts walks to the end of the document, which has no other member.

@@ -201,6 +201,7 @@ flor_coordinator_requests_total{operation="sync",result="set"} 1
 func FuzzPublish(f *testing.F) {
 	f.Add(document(nodeSet("alpha", 5, "a")))
 	f.Add(document(nodeSet("alpha", 5, "a"), nodeSet("beta", 1, "b")))
+	f.Add(document(nodeSet("alpha", 5, "a"), nodeSet("Alpha", 5, "b")))
 	f.Add([]byte(`{"artifacts":[]}`))
 	f.Add([]byte(`{"artifacts":[{"plane":"mgmt","version":1e0,"node":"a","name":"agent"}]}`))
 	rows := map[int]bool{200: true, 400: true, 409: true}
@@ -208,8 +209,8 @@ func FuzzPublish(f *testing.F) {
 		h := newHarness(t, new(relay.Memory))
 		h.mustPost(document(nodeSet("alpha", 4, "a")))
 		status, body := h.post(doc)
-		if !rows[status] {
-			t.Fatalf("%d %s", status, body)
+		if !rows[status] || (status == 400) == isSound(doc) {
+			t.Fatalf("%d %s; sound: %v", status, body, isSound(doc))
 		}
 		for _, node := range h.Published().Nodes() {
 			if got, _ := h.get(t.Context(), "/artifact/mgmt/"+node); got != 200 {
@@ -223,4 +224,28 @@ func FuzzPublish(f *testing.F) {
 			t.Errorf("published again: %d %s", again, body)
 		}
 	})
+}
+
+// isSound is the structural gate in the plainest words (CRD-2), for a document
+// that is below every limit.
+func isSound(doc []byte) bool {
+	texts, err := envelope.ParseSet(doc)
+	nodes, names, roots := map[string]envelope.Core{}, map[string]bool{}, map[string]bool{}
+	for _, text := range texts {
+		core, probed := envelope.Probe(text)
+		node, name := envelope.FoldName(core.Node), envelope.FoldName(core.Name)
+		first, known := nodes[node]
+		if probed != nil || core.Plane != envelope.Mgmt || names[node+"/"+name] ||
+			known && (first.Node != core.Node || first.Version != core.Version) {
+			return false
+		}
+		nodes[node], names[node+"/"+name] = core, true
+		roots[node] = roots[node] || core.Name == envelope.AgentName
+	}
+	for node := range nodes {
+		if !roots[node] {
+			return false
+		}
+	}
+	return err == nil
 }

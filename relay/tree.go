@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,44 +101,44 @@ type group struct {
 }
 
 func readGroups(doc []byte) (groups, error) {
-	texts, err := envelope.ParseSet(doc)
-	if err != nil {
-		return nil, documentError(err)
-	}
 	found := make(groups)
-	at := bytes.IndexByte(doc, '[') // the first one opens the array: no name has any
-	for i, text := range texts {
+	position, at := 0, bytes.IndexByte(doc, '[') // the first one opens the array: no name has any
+	for m, err := range envelope.Members(doc) {
+		if err != nil {
+			return nil, documentError(err)
+		}
 		at += bytes.IndexByte(doc[at:], '{')
-		if err := found.add(text, i, at); err != nil {
+		if err := found.add(m, position, at); err != nil {
 			return nil, err
 		}
-		at += len(text)
+		at += len(m.Text())
+		position++
 	}
 	return found, nil
 }
 
 // add files the artifact with this position in the document, which starts at byte at.
-func (gs groups) add(text []byte, position, at int) error {
-	core, err := readCore(text, position)
+func (gs groups) add(m envelope.Member, position, at int) error {
+	core, err := readCore(m)
 	if err != nil {
+		err.Where = cmp.Or(err.Where, fmt.Sprintf("artifact %d of the document", position+1))
 		return err
 	}
 	g, err := gs.of(core)
 	if err != nil {
 		return err
 	}
-	return g.add(core, member{name: core.Name, text: text, at: at})
+	return g.add(core, member{name: core.Name, text: m.Text(), at: at})
 }
 
-func readCore(text []byte, position int) (envelope.Core, error) {
-	where := fmt.Sprintf("artifact %d of the document", position+1)
-	if len(text) > envelope.MaxEnvelope {
-		return envelope.Core{}, &TreeError{Reason: ArtifactTooLarge, Where: where,
-			Err: fmt.Errorf("%d bytes, the limit is %d", len(text), envelope.MaxEnvelope)}
+func readCore(m envelope.Member) (envelope.Core, *TreeError) {
+	if size := len(m.Text()); size > envelope.MaxEnvelope {
+		return envelope.Core{}, &TreeError{Reason: ArtifactTooLarge,
+			Err: fmt.Errorf("%d bytes, the limit is %d", size, envelope.MaxEnvelope)}
 	}
-	core, err := envelope.Probe(text)
+	core, err := m.Probe()
 	if err != nil {
-		return envelope.Core{}, &TreeError{Reason: MalformedArtifact, Where: where, Err: err}
+		return envelope.Core{}, &TreeError{Reason: MalformedArtifact, Err: err}
 	}
 	if core.Plane != envelope.Mgmt {
 		return envelope.Core{}, &TreeError{Reason: WrongPlane, Where: core.Ref().String(),
@@ -148,7 +149,7 @@ func readCore(text []byte, position int) (envelope.Core, error) {
 
 // of finds the group of a node; names that differ by case only are the same name
 // (ENV-4), so that two spellings are two claims to one node.
-func (gs groups) of(core envelope.Core) (*group, error) {
+func (gs groups) of(core envelope.Core) (*group, *TreeError) {
 	key := envelope.FoldName(core.Node)
 	g := gs[key]
 	switch {
@@ -163,12 +164,12 @@ func (gs groups) of(core envelope.Core) (*group, error) {
 }
 
 func (g *group) add(core envelope.Core, m member) error {
-	where, key := core.Ref().String(), envelope.FoldName(core.Name)
+	key := envelope.FoldName(core.Name)
 	switch {
 	case slices.Contains(g.folded, key):
-		return &TreeError{Reason: DuplicateArtifact, Where: where, Err: errors.New("a second artifact of this name")}
+		return &TreeError{Reason: DuplicateArtifact, Where: core.Ref().String(), Err: errors.New("a second artifact of this name")}
 	case core.Version != g.version:
-		return &TreeError{Reason: MixedVersions, Where: where,
+		return &TreeError{Reason: MixedVersions, Where: core.Ref().String(),
 			Err: fmt.Errorf("version %d, others of the node have %d", core.Version, g.version)}
 	case len(g.members) == envelope.MaxArtifacts:
 		return &TreeError{Reason: TooManyArtifacts, Where: core.Node,

@@ -31,7 +31,8 @@ func TestTheStructuralGateRefuses(t *testing.T) {
 	}{
 		"no JSON":                           {[]byte("<html>"), relay.MalformedDocument, ""},
 		"a document that ends early":        {document(nodeSet("alpha", 1, "a"))[:60], relay.MalformedDocument, ""},
-		"an unknown member":                 {[]byte(`{"artifacts":[{}],"more":1}`), relay.MalformedDocument, ""},
+		"an unknown member":                 {[]byte(`{"artifacts":[` + string(root("alpha", 1)) + `],"more":1}`), relay.MalformedDocument, ""},
+		"a second document":                 {append(document(nodeSet("alpha", 1, "a")), "{}"...), relay.MalformedDocument, ""},
 		"no artifact":                       {document(), relay.EmptyTree, "unpublish"},
 		"an artifact without a core":        {document([][]byte{[]byte(`{}`)}), relay.MalformedArtifact, "artifact 1 of"},
 		"a version of zero":                 {document([][]byte{root("alpha", 0)}), relay.MalformedArtifact, ""},
