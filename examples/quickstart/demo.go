@@ -4,28 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/florete/flor/conformance/lab"
+	"github.com/florete/flor/conformance/lab/traffic"
 )
 
 // demo is one rete and what is shown on it.
 type demo struct {
-	report  *reporter
-	install installation
-	dir     string
-	nodes   []*node
-	addrs   addresses
-	shop    *shop
-	stock   *stock
+	report   *reporter
+	programs lab.Programs
+	dir      string
+	operator *lab.Operator
+	nodes    []*lab.Node
+	addrs    addresses
+	shop     *traffic.Shop
+	stock    *traffic.Stock
 }
 
 // play is the demonstration, step by step.
 func (d *demo) play(ctx context.Context) error {
 	steps := []func(context.Context) error{
-		d.startServices, d.author, d.enrol, d.startAgents, d.publish,
+		d.startServices, d.prepareNodes, d.author, d.enrol, d.startAgents, d.publish,
 		d.showAllowed, d.showDenied, d.showServiceToService,
 		d.showRevocation, d.showForgery, d.showKilledVertex, d.showStatus,
 	}
@@ -37,11 +40,9 @@ func (d *demo) play(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) repo() string { return filepath.Join(d.dir, reteName) }
-
-func (d *demo) node(name string) *node {
+func (d *demo) node(name string) *lab.Node {
 	for _, n := range d.nodes {
-		if n.name == name {
+		if n.Name == name {
 			return n
 		}
 	}
@@ -49,7 +50,7 @@ func (d *demo) node(name string) *node {
 }
 
 // as is the way into the rete of the principal whose SOCKS5 port this is.
-func (d *demo) as(proxy string) *socksClient { return &socksClient{proxy: proxy, rete: reteName} }
+func (d *demo) as(proxy string) *traffic.Client { return &traffic.Client{Proxy: proxy, Rete: reteName} }
 
 // startServices starts what is there before any rete: two services, and
 // the choice of ports.
@@ -57,30 +58,48 @@ func (d *demo) startServices(context.Context) error {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return err
 	}
-	shopClient := &socksClient{rete: reteName}
-	var err error
-	if d.shop, err = startShop(shopClient); err != nil {
+	shop, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for the shop: %w", err)
+	}
+	database := d.as("")
+	d.shop = traffic.ServeShop(shop, database)
+	stock, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for the stock: %w", err)
+	}
+	d.stock = traffic.ServeStock(stock)
+	if d.addrs, err = probeAddresses(shop.Addr().String(), stock.Addr().String()); err != nil {
 		return err
 	}
-	if d.stock, err = startStock(); err != nil {
-		return err
+	database.Proxy = d.addrs.shopProxy
+	d.report.step("two services listen, knowing nothing of Florete: shop at %s, stock at %s", shop.Addr(), stock.Addr())
+	return nil
+}
+
+// prepareNodes gives every node directories of its own.
+func (d *demo) prepareNodes(context.Context) error {
+	for _, name := range []string{management, alpha, beta, laptop} {
+		n := &lab.Node{Name: name, Dir: filepath.Join(d.dir, name), Rete: reteName, Programs: d.programs,
+			Restarted: func(how *os.ProcessState) {
+				d.report.step("the agent of %s ended (%v) and was started again", name, how)
+			}}
+		if err := os.MkdirAll(n.Dir, 0o700); err != nil {
+			return err
+		}
+		d.nodes = append(d.nodes, n)
 	}
-	if d.addrs, err = probeAddresses(d.shop.addr(), d.stock.addr()); err != nil {
-		return err
-	}
-	shopClient.proxy = d.addrs.shopProxy
-	d.report.step("two services listen, knowing nothing of Florete: shop at %s, stock at %s", d.shop.addr(), d.stock.addr())
 	return nil
 }
 
 // author makes the repository of the rete, as an operator would.
 func (d *demo) author(ctx context.Context) error {
-	if _, err := d.retectlIn(ctx, d.dir, "init", reteName, "--operator", "fyodor", "--node", management,
-		"--address", d.addrs.vertex[management], "--no-passphrase"); err != nil {
+	d.operator = &lab.Operator{Node: d.node(laptop), Repo: filepath.Join(d.dir, reteName), Keys: filepath.Join(d.dir, "keys")}
+	if err := d.operator.Init(ctx, "--operator", "fyodor", "--node", management, "--address", d.addrs.vertex[management]); err != nil {
 		return err
 	}
 	d.report.step("retectl init: a repository with a root CA and a signer")
-	if err := writeSources(d.repo(), d.addrs.files("customer, clerk")); err != nil {
+	if err := d.operator.Write(d.addrs.files("customer, clerk")); err != nil {
 		return err
 	}
 	return d.compile(ctx, "four nodes, two services, three users")
@@ -88,31 +107,19 @@ func (d *demo) author(ctx context.Context) error {
 
 // compile validates and compiles, and shows what moved.
 func (d *demo) compile(ctx context.Context, what string) error {
-	if _, err := d.retectl(ctx, "validate"); err != nil {
-		return err
-	}
-	out, err := d.retectl(ctx, "compile")
+	moved, err := d.operator.Compile(ctx)
 	if err != nil {
 		return err
 	}
 	d.report.step("retectl validate, retectl compile: %s", what)
-	d.report.text(out)
+	d.report.text(moved)
 	return nil
 }
 
 // enrol gives every node its bundle.
 func (d *demo) enrol(ctx context.Context) error {
-	for _, name := range []string{management, alpha, beta, laptop} {
-		n := &node{name: name, dir: filepath.Join(d.dir, name), rete: reteName, report: d.report}
-		if err := os.MkdirAll(n.dir, 0o700); err != nil {
-			return err
-		}
-		d.nodes = append(d.nodes, n)
-		bundle := filepath.Join(n.dir, name+".bundle")
-		if _, err := d.retectl(ctx, "issue-bundle", "--node", name, "--out", bundle); err != nil {
-			return err
-		}
-		if _, err := d.flor(ctx, n, "enroll", bundle, "--no-start"); err != nil {
+	for _, n := range d.nodes {
+		if err := d.operator.Enrol(ctx, n); err != nil {
 			return err
 		}
 	}
@@ -122,16 +129,16 @@ func (d *demo) enrol(ctx context.Context) error {
 
 func (d *demo) startAgents(ctx context.Context) error {
 	for _, n := range d.nodes {
-		if err := n.startAgent(d.install.program("flor")); err != nil {
+		if err := n.Start(); err != nil {
 			return err
 		}
 	}
 	for _, n := range d.nodes {
-		status, err := n.await(ctx, "serving", serving)
+		status, err := n.Await(ctx, "serving", lab.Serving)
 		if err != nil {
 			return err
 		}
-		d.report.step("flor agent run: %s serves set v%d with %s", n.name, status.Set.Active, workloadNames(status))
+		d.report.step("flor agent run: %s serves set v%d with %s", n.Name, status.Set.Active, lab.WorkloadNames(status))
 	}
 	return nil
 }
@@ -140,14 +147,14 @@ func (d *demo) startAgents(ctx context.Context) error {
 // into the rete, and waits until every agent has had an answer from it.
 func (d *demo) publish(ctx context.Context) error {
 	began := time.Now()
-	out, err := d.retectl(ctx, "publish")
+	out, err := d.operator.Retectl(ctx, "publish")
 	if err != nil {
 		return err
 	}
 	d.report.step("retectl publish through the operator's SOCKS5, %d ms", time.Since(began).Milliseconds())
 	d.report.text(out)
 	for _, n := range d.nodes {
-		if _, err := n.await(ctx, "in step with the coordinator", inStep); err != nil {
+		if _, err := n.Await(ctx, "in step with the coordinator", lab.InStep); err != nil {
 			return err
 		}
 	}
@@ -156,7 +163,7 @@ func (d *demo) publish(ctx context.Context) error {
 }
 
 func (d *demo) showAllowed(ctx context.Context) error {
-	answer, err := d.as(d.addrs.alice).get(ctx, "shop", "/hello")
+	answer, err := d.as(d.addrs.alice).Get(ctx, "shop", "/hello")
 	if err != nil {
 		return fmt.Errorf("alice may reach the shop, but: %w", err)
 	}
@@ -165,12 +172,12 @@ func (d *demo) showAllowed(ctx context.Context) error {
 }
 
 func (d *demo) showDenied(ctx context.Context) error {
-	conn, err := d.as(d.addrs.alice).dial(ctx, "stock")
+	conn, err := d.as(d.addrs.alice).Dial(ctx, "stock")
 	if err == nil {
 		conn.Close()
 		return errors.New("alice may not reach the stock, but was connected")
 	}
-	if !isDenied(err) {
+	if !traffic.IsDenied(err) {
 		return fmt.Errorf("alice should be denied the stock, but: %w", err)
 	}
 	d.report.step("denied: alice asks the stock, SOCKS reply 2: %v", err)
@@ -178,7 +185,7 @@ func (d *demo) showDenied(ctx context.Context) error {
 }
 
 func (d *demo) showServiceToService(ctx context.Context) error {
-	answer, err := d.as(d.addrs.alice).get(ctx, "shop", "/price/lamp")
+	answer, err := d.as(d.addrs.alice).Get(ctx, "shop", "/price/lamp")
 	if err != nil {
 		return fmt.Errorf("the shop may reach the stock, but: %w", err)
 	}
@@ -192,24 +199,24 @@ func (d *demo) showForgery(ctx context.Context) error {
 	if err := d.writeForgedSet(forged); err != nil {
 		return err
 	}
-	out, err := d.flor(ctx, d.node(alpha), "agent", "sync", "--from", forged)
-	var failed *commandError
-	if !errors.As(err, &failed) || failed.code != 1 {
+	out, err := d.node(alpha).Flor(ctx, "agent", "sync", "--from", forged)
+	var failed *lab.CommandError
+	if !errors.As(err, &failed) || failed.Code != 1 {
 		return fmt.Errorf("alpha should refuse a forged set with exit code 1, got %v, %q", err, out)
 	}
 	d.report.step("forged: alpha is offered its set with one byte changed, exit code 1")
-	d.report.text(append(out, failed.stderr...))
+	d.report.text(append(out, failed.Stderr...))
 	return nil
 }
 
 // showKilledVertex kills alpha's vertex and asks until alice is answered again.
 func (d *demo) showKilledVertex(ctx context.Context) error {
 	n := d.node(alpha)
-	status, err := n.await(ctx, "serving", serving)
+	status, err := n.Await(ctx, "serving", lab.Serving)
 	if err != nil {
 		return err
 	}
-	pid := workload(status, "flor").PID
+	pid := lab.Workload(status, "flor").PID
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return err
@@ -226,15 +233,18 @@ func (d *demo) showKilledVertex(ctx context.Context) error {
 	return nil
 }
 
+// answerTimeout bounds waiting for an answer, or for a connection to be cut.
+const answerTimeout = 20 * time.Second
+
 // awaitAnswer asks the shop until it answers; each try has a second.
-func (d *demo) awaitAnswer(ctx context.Context, client *socksClient) error {
-	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+func (d *demo) awaitAnswer(ctx context.Context, client *traffic.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()
 	for {
 		try, done := context.WithTimeout(ctx, time.Second)
-		_, err := client.get(try, "shop", "/hello")
+		_, err := client.Get(try, "shop", "/hello")
 		done()
 		if err == nil {
 			return nil
@@ -242,21 +252,21 @@ func (d *demo) awaitAnswer(ctx context.Context, client *socksClient) error {
 		select {
 		case <-retry.C:
 		case <-ctx.Done():
-			return fmt.Errorf("no answer within %v, last: %w", stateTimeout, err)
+			return fmt.Errorf("no answer within %v, last: %w", answerTimeout, err)
 		}
 	}
 }
 
 func (d *demo) showStatus(ctx context.Context) error {
 	for _, n := range d.nodes {
-		if _, err := n.await(ctx, "healthy", healthy); err != nil {
+		if _, err := n.Await(ctx, "healthy", lab.Healthy); err != nil {
 			return err
 		}
-		out, err := d.flor(ctx, n, "agent", "status")
+		out, err := n.Flor(ctx, "agent", "status")
 		if err != nil {
 			return err
 		}
-		d.report.step("flor agent status, on %s", n.name)
+		d.report.step("flor agent status, on %s", n.Name)
 		d.report.text(out)
 	}
 	return nil
@@ -266,13 +276,13 @@ func (d *demo) showStatus(ctx context.Context) error {
 func (d *demo) stop() error {
 	var faults []error
 	for _, n := range d.nodes {
-		faults = append(faults, n.stopAgent())
+		faults = append(faults, n.Stop())
 	}
 	if d.shop != nil {
-		d.shop.close()
+		d.shop.Close()
 	}
 	if d.stock != nil {
-		d.stock.close()
+		d.stock.Close()
 	}
 	err := errors.Join(faults...)
 	if len(d.nodes) > 0 && err == nil {
@@ -295,7 +305,7 @@ func (d *demo) printCommands() {
 		curl + d.addrs.bob + " http://shop.quickstart.rete/hello          # bob, no longer allowed",
 		on + " alpha flor agent status",
 		on + " alpha flor agent restart flor",
-		"edit " + d.repo() + "/users.yaml, then:",
+		"edit " + d.operator.Repo + "/users.yaml, then:",
 		on + " laptop retectl validate && " + on + " laptop retectl compile && " + on + " laptop retectl publish",
 	})
 }
@@ -310,63 +320,3 @@ export PATH="$here/../bin:$PATH" RETECTL_HOME="$here/keys"
 export FLOR_STATE_HOME="$node/state" FLOR_CONFIG_HOME="$node/config" FLOR_RUNTIME_DIR="$node/run"
 cd "$here/quickstart" && exec "$@"
 `
-
-// commandError is a program that ended with an exit code other than 0.
-type commandError struct {
-	command string
-	code    int
-	stderr  []string
-}
-
-func (e *commandError) Error() string {
-	return fmt.Sprintf("%s: exit code %d\n%s", e.command, e.code, strings.Join(e.stderr, "\n"))
-}
-
-// flor runs flor on a node.
-func (d *demo) flor(ctx context.Context, n *node, args ...string) ([]string, error) {
-	return d.command(ctx, d.dir, n, "flor", args...)
-}
-
-// retectl runs retectl on the operator's laptop, in the repository.
-func (d *demo) retectl(ctx context.Context, args ...string) ([]string, error) {
-	return d.retectlIn(ctx, d.repo(), args...)
-}
-
-func (d *demo) retectlIn(ctx context.Context, dir string, args ...string) ([]string, error) {
-	operators := &node{name: laptop, dir: filepath.Join(d.dir, laptop)}
-	return d.command(ctx, dir, operators, "retectl", args...)
-}
-
-// command runs a program to its end and returns the lines of its standard
-// output; both its outputs are kept in commands.log.
-func (d *demo) command(ctx context.Context, dir string, n *node, program string, args ...string) ([]string, error) {
-	command := interruptible(ctx, d.install.program(program), args...)
-	command.Dir = dir
-	command.Env = append(append(cleanEnvironment(), n.environment()...), "RETECTL_HOME="+filepath.Join(d.dir, "keys"), "TMPDIR="+d.dir)
-	var stdout, stderr strings.Builder
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err := command.Run()
-	d.logCommand(command, stdout.String()+stderr.String())
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && ctx.Err() == nil {
-		err = &commandError{program + " " + strings.Join(args, " "), exit.ExitCode(), lines(stderr.String())}
-	}
-	return lines(stdout.String()), err
-}
-
-func (d *demo) logCommand(command *exec.Cmd, output string) {
-	log, err := os.OpenFile(filepath.Join(d.dir, "commands.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return
-	}
-	defer log.Close()
-	fmt.Fprintf(log, "%s %s\n%s\n", time.Now().UTC().Format(time.RFC3339), command, output)
-}
-
-func lines(text string) []string {
-	text = strings.TrimRight(text, "\n")
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
-}

@@ -13,7 +13,7 @@ import (
 // digit of the address behind the shop changed: traffic for the shop would go
 // to another port, if anybody believed it.
 func (d *demo) writeForgedSet(file string) error {
-	names, err := filepath.Glob(filepath.Join(d.repo(), ".flor", "compiled", alpha, "mgmt", "*.json"))
+	names, err := filepath.Glob(filepath.Join(d.operator.Repo, ".flor", "compiled", alpha, "mgmt", "*.json"))
 	if err != nil {
 		return err
 	}

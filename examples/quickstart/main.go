@@ -28,6 +28,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/florete/flor/conformance/lab"
 	"github.com/florete/flor/store"
 )
 
@@ -65,7 +66,8 @@ func run(ctx context.Context, out io.Writer, keep bool) error {
 	if err != nil {
 		return fmt.Errorf("make a temporary directory: %w", err)
 	}
-	if _, err := store.SocketPath(runtimeRoot(filepath.Join(dir, "1", management)), "coordinator.sock"); err != nil {
+	longest := lab.Node{Dir: filepath.Join(dir, "1", management), Rete: reteName}
+	if _, err := store.SocketPath(longest.RuntimeRoot(), "coordinator.sock"); err != nil {
 		return errors.Join(fmt.Errorf("set TMPDIR to a shorter directory: %w", err), os.Remove(dir))
 	}
 	err = raise(ctx, report, dir, keep)
@@ -96,13 +98,14 @@ func isInterrupted(ctx context.Context) bool {
 
 // raise tries again with other ports when one was lost.
 func raise(ctx context.Context, report *reporter, dir string, keep bool) error {
-	install, err := buildPrograms(ctx, report, dir)
+	report.step("building flor, retectl, flor-vertex and flor-coordinator (the first time takes a minute)")
+	programs, err := lab.Build(ctx, dir)
 	if err != nil {
 		return err
 	}
 	for n := 1; ; n++ {
-		err := show(ctx, report, install, filepath.Join(dir, strconv.Itoa(n)), keep)
-		if !errors.Is(err, errPortLost) || n == attempts {
+		err := show(ctx, report, programs, filepath.Join(dir, strconv.Itoa(n)), keep)
+		if !errors.Is(err, lab.ErrPortLost) || n == attempts {
 			return err
 		}
 		report.step("%v: once more, with other ports", err)
@@ -110,8 +113,8 @@ func raise(ctx context.Context, report *reporter, dir string, keep bool) error {
 }
 
 // show raises one rete below dir, runs the demonstration, and stops it.
-func show(ctx context.Context, report *reporter, install installation, dir string, keep bool) (err error) {
-	d := &demo{report: report, install: install, dir: dir}
+func show(ctx context.Context, report *reporter, programs lab.Programs, dir string, keep bool) (err error) {
+	d := &demo{report: report, programs: programs, dir: dir}
 	defer func() { err = errors.Join(err, d.stop()) }()
 	if err := d.play(ctx); err != nil {
 		return err

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -93,25 +91,4 @@ func (a addresses) users(bobsRoles string) string {
   alice:  {roles: [customer], nodes: [{at: laptop, socks5_proxy: %s}]}
   bob:    {roles: [%s], nodes: [{at: laptop, socks5_proxy: %s}]}
 `, a.fyodor, a.alice, bobsRoles, a.bob)
-}
-
-// writeSources replaces the template's sources, but rete.yaml, by ours.
-func writeSources(repo string, files map[string]string) error {
-	template, err := filepath.Glob(filepath.Join(repo, "*.yaml"))
-	if err != nil {
-		return err
-	}
-	for _, name := range template {
-		if filepath.Base(name) != "rete.yaml" {
-			if err := os.Remove(name); err != nil {
-				return err
-			}
-		}
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"bytes"
@@ -8,34 +8,34 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
-// installation is where the programs of this run lie, in the layout of an
-// installed flor: bin beside lib/flor.
-type installation struct {
-	bin string
-}
+// Programs is where the programs lie, in the layout of an installed flor: bin
+// beside lib/flor.
+type Programs struct{ bin string }
 
-func (i installation) program(name string) string { return filepath.Join(i.bin, name) }
+// Path is the file of a program that people run: flor or retectl.
+func (p Programs) Path(name string) string { return filepath.Join(p.bin, name) }
 
-// buildPrograms builds the four programs from this module.
-func buildPrograms(ctx context.Context, report *reporter, dir string) (installation, error) {
+// Build builds the four programs of this module below a directory. Arguments
+// go to `go build`.
+func Build(ctx context.Context, dir string, args ...string) (Programs, error) {
 	bin, lib := filepath.Join(dir, "bin"), filepath.Join(dir, "lib", "flor")
-	report.step("building flor, retectl, flor-vertex and flor-coordinator (the first time takes a minute)")
-	if err := goBuild(ctx, bin, "flor", "retectl"); err != nil {
-		return installation{}, err
+	if err := goBuild(ctx, bin, args, "flor", "retectl"); err != nil {
+		return Programs{}, err
 	}
-	if err := goBuild(ctx, lib, "flor-vertex", "flor-coordinator"); err != nil {
-		return installation{}, err
+	if err := goBuild(ctx, lib, args, "flor-vertex", "flor-coordinator"); err != nil {
+		return Programs{}, err
 	}
-	return installation{bin: bin}, nil
+	return Programs{bin}, nil
 }
 
-func goBuild(ctx context.Context, dir string, programs ...string) error {
+func goBuild(ctx context.Context, dir string, extra []string, programs ...string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	args := []string{"build", "-o", dir + string(filepath.Separator)}
+	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, extra...)
 	for _, program := range programs {
 		args = append(args, "github.com/florete/flor/cmd/"+program)
 	}
@@ -46,6 +46,9 @@ func goBuild(ctx context.Context, dir string, programs ...string) error {
 	}
 	return nil
 }
+
+// stopTimeout bounds the orderly end of a program.
+const stopTimeout = 20 * time.Second
 
 // interruptible is a command that is asked to end when ctx is done, so that it
 // can clean up, and is killed only when it does not.
