@@ -1,0 +1,8 @@
+package trial
+
+// Descendant is a process that a program has started.
+type Descendant struct {
+	PID, Group int
+	Name       string
+	Environ    string // NAME=value, a zero byte after each
+}
