@@ -16,6 +16,10 @@ type Loaded struct {
 	Recovered bool  // not what was active: the next fetch goes without have (SET-5)
 	TrustLost bool  // the scope cannot admit sets (SET-6)
 	Problem   error // why recovered or lost, for people; nil when all is well
+	// Unsettled is why what was found could not be put in order on disk, as on
+	// one that is full. The set runs all the same: what is on disk is as it was,
+	// the next start finds the same, and the next admission writes it.
+	Unsettled error
 }
 
 // Load reads the scope's state and finds the set to run, as at a start: the
@@ -149,20 +153,39 @@ func (f *survey) recovered() bool {
 	return f.chosen.set.Version != f.current || !f.chosen.whole()
 }
 
-// loadRecorded runs what its record vouches for. What it forgets it forgets
-// in state.json first: a crash in between finds the same damage again.
+// loadRecorded runs what its record vouches for.
 func (s *Scope) loadRecorded(st State, found survey, inUse ...uint64) (*Loaded, error) {
 	s.lost = false
-	if err := s.saveState(found.stateAfter(st)); err != nil {
+	next := found.stateAfter(st)
+	unsettled, err := tolerable(s.settleRecorded(next, found, inUse))
+	if err != nil {
 		return nil, err
+	}
+	if unsettled != nil {
+		s.state = next
+	}
+	return &Loaded{Active: found.chosen.set, State: s.state, Recovered: found.recovered(), Problem: found.problem, Unsettled: unsettled}, nil
+}
+
+// settleRecorded puts on disk what was found. What is forgotten is forgotten in
+// state.json first: a crash in between finds the same damage again.
+func (s *Scope) settleRecorded(next State, found survey, inUse []uint64) error {
+	if err := s.saveState(next); err != nil {
+		return err
 	}
 	if err := s.activate(found); err != nil {
+		return err
+	}
+	return s.Clean(inUse...)
+}
+
+// tolerable parts an error after which the disk is as it was, so that what was
+// found can run, from one after which nobody can tell how it is (SET-2).
+func tolerable(err error) (unsettled, unknown error) {
+	if _, ok := errors.AsType[*UnknownError](err); ok {
 		return nil, err
 	}
-	if err := s.Clean(inUse...); err != nil {
-		return nil, err
-	}
-	return &Loaded{Active: found.chosen.set, State: s.state, Recovered: found.recovered(), Problem: found.problem}, nil
+	return err, nil
 }
 
 // stateAfter is the state once the chosen set is the active one.
@@ -221,15 +244,20 @@ func (s *Scope) loadWithoutTrust(found survey, stateErr error) (*Loaded, error) 
 	if !found.chosen.usable {
 		return nil, s.refuseNothing(problem)
 	}
-	if err := s.activate(found); err != nil {
-		return nil, err
-	}
 	active := found.chosen.set
 	s.state, s.lost = State{Node: active.Artifacts[envelope.AgentName].Node, Active: active.Version}, true
-	if err := s.Clean(); err != nil {
+	unsettled, err := tolerable(s.settleWithoutTrust(found))
+	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Active: active, State: s.state, Recovered: found.recovered(), TrustLost: true, Problem: problem}, nil
+	return &Loaded{Active: active, State: s.state, Recovered: found.recovered(), TrustLost: true, Problem: problem, Unsettled: unsettled}, nil
+}
+
+func (s *Scope) settleWithoutTrust(found survey) error {
+	if err := s.activate(found); err != nil {
+		return err
+	}
+	return s.Clean()
 }
 
 // chooseBySignature chooses among the sets that the anchor and a root's own

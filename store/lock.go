@@ -101,8 +101,9 @@ func takeLock(stateDir, scope string, owner *durable.Owner) (*Lock, error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = &HeldError{Scope: scope, PID: readPID(file)}
-	} else if err == nil {
-		err = writePID(file)
+	}
+	if err == nil {
+		err = namesHolder(file)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -134,12 +135,24 @@ func settleLock(file *os.File, owner *durable.Owner) error {
 	return file.Chown(owner.UID, owner.GID)
 }
 
+// namesHolder writes our pid into a lock that is ours. It says who holds the
+// lock and is not what holds it, so a full disk keeps no agent from its scope.
+func namesHolder(file *os.File) error {
+	err := writePID(file)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return file.Truncate(0)
+	}
+	return err
+}
+
+// writePID overwrites before it cuts, so that the room which the file has stays
+// its own.
 func writePID(file *os.File) error {
-	if err := file.Truncate(0); err != nil {
+	text := []byte(strconv.Itoa(os.Getpid()) + "\n")
+	if _, err := file.WriteAt(text, 0); err != nil {
 		return err
 	}
-	_, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return err
+	return file.Truncate(int64(len(text)))
 }
 
 func readPID(file *os.File) int {

@@ -20,7 +20,7 @@ import (
 
 // costly is an agent as it is shipped, with three workloads that serve their
 // control channel, watched by nobody.
-func costly(b *testing.B) *install {
+func costly(b *testing.B) *station {
 	b.Helper()
 	lib := b.TempDir()
 	if out, err := exec.Command("go", "build", "-o", lib, ".").CombinedOutput(); err != nil {
@@ -33,7 +33,7 @@ func costly(b *testing.B) *install {
 	if err := os.Symlink(vertex, filepath.Join(lib, "flor-vertex")); err != nil {
 		b.Fatal(err)
 	}
-	i, r, from := newInstallOf(b, lib), newRete("demo"), newCoordinator(b)
+	i, r, from := newStationOf(b, lib), newRete("demo"), newCoordinator(b)
 	set := threeWorkloads(r, from.addr)
 	i.enrol(r.bundleOf(set))
 	from.publish(1, document(set))
@@ -131,7 +131,7 @@ func BenchmarkKillToRunning(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-median")
 }
 
-func (i *install) processOf(name string) int {
+func (i *station) processOf(name string) int {
 	i.t.Helper()
 	return pidIn(i.until("a process of "+name, func(doc control.StatusDoc) bool { return pidIn(doc, name) != 0 }), name)
 }

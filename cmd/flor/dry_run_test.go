@@ -14,7 +14,7 @@ import (
 // refused, 3 for what could not be done (AGT-6, AGT-10).
 func TestDryRunOfBadRelays(t *testing.T) {
 	t.Parallel()
-	i, r, from := newInstall(t), newRete("demo"), newCoordinator(t)
+	i, r, from := newStation(t), newRete("demo"), newCoordinator(t)
 	set := func(version uint64, payload string) [][]byte {
 		return via(r, from.addr, version, payload)
 	}

@@ -33,7 +33,7 @@ var oneEach = map[string]int{"app": 2, "flor": 1}
 
 // killed is a node whose agent is killed again and again.
 type killed struct {
-	*install
+	*station
 	rete rete
 	from *coordinator
 
@@ -72,7 +72,7 @@ func TestKillTheAgent(t *testing.T) {
 }
 
 func newKilled(t *testing.T) *killed {
-	k := &killed{install: newInstall(t), rete: newRete("demo"), from: newCoordinator(t), mark: 1, published: 1}
+	k := &killed{station: newStation(t), rete: newRete("demo"), from: newCoordinator(t), mark: 1, published: 1}
 	k.enrol(k.rete.bundleOf(k.set(1)))
 	return k
 }

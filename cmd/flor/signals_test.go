@@ -15,7 +15,7 @@ import (
 // are ended and the runtime directory is gone, and it is a clean end.
 func TestMoreSignalsDoNotCutTheStop(t *testing.T) {
 	t.Parallel()
-	i := newInstall(t)
+	i := newStation(t)
 	i.enrol(newRete("demo").bundle())
 	i.start()
 	doc := i.until("the workload", func(doc control.StatusDoc) bool {

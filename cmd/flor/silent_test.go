@@ -17,7 +17,7 @@ import (
 // It is named, and what is asked of it could not be done.
 func TestAnAgentThatDoesNotAnswerIsNamed(t *testing.T) {
 	t.Parallel()
-	i := newInstall(t)
+	i := newStation(t)
 	i.enrol(newRete("demo").bundle())
 	i.start()
 	i.until("an answer", func(control.StatusDoc) bool { return true })
@@ -44,7 +44,7 @@ func TestAnAgentThatDoesNotAnswerIsNamed(t *testing.T) {
 // one could not be started.
 func TestAnAgentWithoutItsSocketIsNamed(t *testing.T) {
 	t.Parallel()
-	i := newInstall(t)
+	i := newStation(t)
 	i.enrol(newRete("demo").bundle())
 	i.start()
 	i.until("an answer", func(control.StatusDoc) bool { return true })
@@ -64,7 +64,7 @@ func TestAnAgentWithoutItsSocketIsNamed(t *testing.T) {
 // that of another process by now.
 func TestANumberInALockThatNobodyHoldsIsNoAgent(t *testing.T) {
 	t.Parallel()
-	i := newInstall(t)
+	i := newStation(t)
 	i.enrol(newRete("demo").bundle())
 	lock := filepath.Join(i.dir, "state/retes/demo.lock")
 	if err := os.WriteFile(lock, fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {

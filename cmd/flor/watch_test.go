@@ -14,7 +14,7 @@ import (
 // the agent is gone.
 func TestStatusIsFollowed(t *testing.T) {
 	t.Parallel()
-	i, r := newInstall(t), newRete("demo")
+	i, r := newStation(t), newRete("demo")
 	i.enrol(r.bundle())
 	i.start()
 	i.until("an answer", func(control.StatusDoc) bool { return true })

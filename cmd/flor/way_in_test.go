@@ -30,10 +30,10 @@ func TestTheWayInWhenTheNetworkIsBroken(t *testing.T) {
 	t.Parallel()
 	lib := withVertex(t)
 	p := newPair(t)
-	beta := newInstallOf(t, lib)
+	beta := newStationOf(t, lib)
 	beta.enrol(p.bundle("beta", p.beta(1), "node/beta", "service/coordinator"))
 	beta.start()
-	alpha := newInstallOf(t, lib)
+	alpha := newStationOf(t, lib)
 	alpha.enrol(p.bundle("alpha", p.alpha(1, p.road), "node/alpha"))
 	p.from.publish(1, document(p.alpha(1, p.road)))
 	alpha.start()
@@ -59,7 +59,7 @@ func TestTheWayInWhenTheNetworkIsBroken(t *testing.T) {
 }
 
 // says runs a command and checks its exit code and what it says.
-func (i *install) says(code int, words string, args ...string) {
+func (i *station) says(code int, words string, args ...string) {
 	i.t.Helper()
 	out, got := i.flor(args...)
 	if got != code || !strings.Contains(out, words) {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -171,7 +170,7 @@ func (a *admitter) store(ctx context.Context, o outcome, set *schema.Set, next *
 	}
 	a.board.update(func(f *facts) {
 		f.gen, f.state, f.recovered = next, state, false
-		f.obstacles, f.late = nil, nil
+		f.obstacles, f.late, f.unwritten = nil, nil, ""
 		f.lastChange = time.Now().UTC()
 	})
 	return o
@@ -181,15 +180,36 @@ func (a *admitter) store(ctx context.Context, o outcome, set *schema.Set, next *
 // restarts, starts and stops what differs (AGT-4.5, AGT-5).
 func (a *admitter) activate(ctx context.Context, g *generation) error {
 	a.activating()
-	if err := a.vault.makeDirs(g.agent); err != nil {
-		return fmt.Errorf("make the state directories: %w", err)
-	}
+	a.tidy(g)
 	if err := a.sup.Apply(ctx, a.host.specs(g, a.vault.artifact(g))); err != nil {
 		return err
 	}
 	a.board.update(func(f *facts) { f.activated, f.activatedAt = g.version, time.Now() })
 	a.activated()
-	return a.vault.clean(inUse(a.sup.Status()))
+	a.tidy(g)
+	return nil
+}
+
+// tidy makes the directories that the active set needs and takes away what
+// nobody does (SET-4). What fails, as on a full disk, keeps nobody from running:
+// it is told, once for each cause, and tried again at each sync.
+func (a *admitter) tidy(g *generation) {
+	words := inOneLine(errors.Join(a.vault.makeDirs(g.agent), a.vault.clean(inUse(a.sup.Status()))))
+	if words == a.board.read().untidy {
+		return
+	}
+	if words != "" {
+		a.log.Error("the scope cannot be put in order on disk, tried again at each sync", "error", words)
+	}
+	a.board.update(func(f *facts) { f.untidy = words })
+}
+
+// inOneLine spells joined errors, empty for none.
+func inOneLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
 // inUse lists the versions that living processes were given (SET-4).
@@ -225,14 +245,17 @@ func (a *admitter) awaitConfirmation(ctx context.Context, version uint64) []stri
 
 // causes is never empty: an outcome that failed says why.
 func (f facts) causes() []string {
-	if len(f.obstacles) == 0 {
-		return []string{"its workloads have not been looked at yet"}
+	switch {
+	case len(f.obstacles) > 0:
+		return f.obstacles
+	case f.unwritten != "":
+		return []string{"its mark cannot be written: " + f.unwritten}
 	}
-	return f.obstacles
+	return []string{"its workloads have not been looked at yet"}
 }
 
 func notConfirmed(version uint64, causes []string) *Refusal {
-	r := refuse(NotConfirmed, "v%d is active, but not all of it came up: %s; it stays active, flor agent status tells more", version, strings.Join(causes, "; "))
+	r := refuse(NotConfirmed, "v%d is active, but not confirmed: %s; it stays active, flor agent status tells more", version, strings.Join(causes, "; "))
 	r.Offered = version
 	return r
 }

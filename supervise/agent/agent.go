@@ -238,6 +238,9 @@ func (a *Agent) logStart(root string, loaded *store.Loaded) {
 	if loaded.Problem != nil {
 		a.log.Error("stored state is damaged", "recovered", loaded.Recovered, "trust_state_lost", loaded.TrustLost, "error", loaded.Problem)
 	}
+	if loaded.Unsettled != nil {
+		a.log.Error("stored state cannot be put in order on disk", "error", loaded.Unsettled)
+	}
 }
 
 // serve runs everything until ctx is done or a part fails. Status is served

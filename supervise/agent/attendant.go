@@ -52,7 +52,7 @@ type attendant struct {
 func (a *attendant) run(ctx context.Context) error {
 	for {
 		seen := a.look(ctx)
-		a.confirm(seen)
+		seen.waiting = !a.confirm(seen) || seen.waiting
 		if !a.rest(ctx, seen.pause()) {
 			return nil
 		}
@@ -94,8 +94,9 @@ func (a *attendant) stir() {
 type sight struct {
 	version   uint64
 	obstacles []string
-	// waiting is set when a workload is not ready, or waits for something; young
-	// when one may be about to serve its control channel.
+	// waiting is set when a workload is not ready, or waits for something, or the
+	// mark could not be written; young when one may be about to serve its control
+	// channel.
 	waiting, young bool
 }
 
@@ -254,26 +255,36 @@ func reasonFor(s supervise.Status) string {
 }
 
 // confirm moves the mark to the active set when a look at it found nothing in
-// its way. Where that fails, also where it is unknown whether it did (SET-2),
-// the same mark is written again after the next look.
-func (a *attendant) confirm(seen sight) {
+// its way, and is false where that failed. Then, also where it is unknown whether
+// it did (SET-2), the same mark is written again after the next look.
+func (a *attendant) confirm(seen sight) bool {
 	f := a.board.read()
 	if len(seen.obstacles) > 0 || f.state.Pending != seen.version || f.gen.version != seen.version {
-		return
+		return true
 	}
 	state, err := a.vault.confirm(seen.version)
 	if err != nil {
-		a.log.Error("mark not moved, tried again", "version", seen.version, "error", err)
-		return
+		a.hinder(f, seen.version, err.Error())
+		return false
 	}
 	a.log.Info("set confirmed", "version", seen.version)
 	a.board.update(func(now *facts) { now.confirm(seen.version, state) })
+	return true
+}
+
+// hinder notes why the mark could not be written, once for each cause (OBS-4).
+func (a *attendant) hinder(f facts, version uint64, cause string) {
+	if f.unwritten == cause {
+		return
+	}
+	a.log.Error("mark not moved, tried again", "version", version, "error", cause)
+	a.board.update(func(now *facts) { now.unwritten = cause })
 }
 
 // confirm enters a moved mark, and turns a sync that was told "failed" for want
 // of it into what it has become.
 func (f *facts) confirm(version uint64, state store.State) {
-	f.state, f.late = state, nil
+	f.state, f.late, f.unwritten = state, nil, ""
 	if f.last == nil || f.last.Offered != version || f.last.Reason != string(NotConfirmed) {
 		return
 	}

@@ -35,6 +35,12 @@ type facts struct {
 	// obstacles names what keeps the active set from being confirmed, late the
 	// same once it has taken too long.
 	obstacles, late []string
+	// unwritten is why the mark of the active set could not be written, empty
+	// when that was not tried or went well.
+	unwritten string
+	// untidy is what of the scope could not be put in order on disk, empty when
+	// all could.
+	untidy string
 }
 
 // confirmed tells whether the mark has reached version and nothing is pending.

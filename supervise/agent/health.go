@@ -31,6 +31,10 @@ type condition struct {
 	// late names what keeps the active set from being confirmed, once a request
 	// would have been told "failed".
 	late []string
+	// unwritten is why the mark of the active set could not be written.
+	unwritten string
+	// untidy is what of the scope could not be put in order on disk.
+	untidy string
 	// trouble is the last sync's code, reason and words when it did not end well,
 	// and since is when that began.
 	trouble string
@@ -183,6 +187,12 @@ func (c condition) setProblems() []string {
 	}
 	if len(c.late) > 0 {
 		problems = append(problems, fmt.Sprintf("set v%d is active but not confirmed: %s", c.active, strings.Join(c.late, "; ")))
+	}
+	if c.unwritten != "" {
+		problems = append(problems, fmt.Sprintf("set v%d is active, but its mark cannot be written: %s; tried again until it can", c.active, c.unwritten))
+	}
+	if c.untidy != "" {
+		problems = append(problems, "the scope cannot be put in order on disk: "+c.untidy+"; tried again at each sync")
 	}
 	return problems
 }

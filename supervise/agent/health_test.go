@@ -45,6 +45,8 @@ func TestHealth(t *testing.T) {
 		{"a recovered set is", condition{recovered: true, active: 3, mark: 4}, []string{"recovered: the set v4 was damaged on disk, an older or partial one runs (v3); the next sync that brings v4 or newer mends it"}},
 		{"lost trust is", condition{trustLost: true}, []string{"trust-state-lost: agent/state.json is gone, so no set can be admitted; workloads run on; remedy: flor enroll with a new bundle"}},
 		{"a set that is not confirmed is", condition{active: 5, late: []string{"flor: rejected"}}, []string{"set v5 is active but not confirmed: flor: rejected"}},
+		{"a mark that cannot be written is", condition{active: 5, unwritten: "no space left on device"}, []string{"set v5 is active, but its mark cannot be written: no space left on device; tried again until it can"}},
+		{"what cannot be put in order on disk is", condition{untidy: "remove v1: permission denied"}, []string{"the scope cannot be put in order on disk: remove v1: permission denied; tried again at each sync"}},
 		{"a sync in trouble is", condition{trouble: "FL1409 unreachable: refused", since: now}, []string{"sync: FL1409 unreachable: refused, since 2026-05-01T12:00:00Z"}},
 		{"a process that nobody may end is", condition{strays: []supervise.Stray{{PID: 9, Command: "sleep"}}}, []string{"process 9 (sleep) was left by a workload and cannot be told whose it is: end it by hand"}},
 		{"an expired certificate is", condition{certificates: []certificate{cert(-time.Hour, 0)}}, []string{"the certificate of id expired at 2026-05-01T12:00:00Z, so peers turn it down: flor enroll with a new bundle"}},

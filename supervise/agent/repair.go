@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"maps"
 
 	"github.com/florete/flor/store"
@@ -58,12 +59,14 @@ func (a *admitter) settle(f facts, dryRun bool) {
 
 // fallBack runs what was recovered.
 func (a *admitter) fallBack(ctx context.Context, f facts, loaded *store.Loaded) error {
-	a.log.Error("the active set was damaged on disk, the last known good runs", "was", f.gen.version, "set", loaded.Active.Version, "error", loaded.Problem)
+	if !f.recovered || loaded.Active.Version != f.gen.version {
+		a.log.Error("the active set was damaged on disk, the last known good runs", "was", f.gen.version, "set", loaded.Active.Version, "error", errors.Join(loaded.Problem, loaded.Unsettled))
+	}
 	next := loadedGeneration(loaded)
 	next.carry(f.gen, plan(f.gen.members(), next.members()))
 	a.board.update(func(now *facts) {
 		now.gen, now.state, now.recovered = next, loaded.State, true
-		now.obstacles, now.late = nil, nil
+		now.obstacles, now.late, now.unwritten = nil, nil, ""
 	})
 	if err := a.activate(ctx, next); err != nil {
 		a.log.Error("the supervisor could not be given the recovered set", "set", next.version, "error", err)

@@ -105,7 +105,7 @@ func (p portrait) condition() condition {
 		node: p.facts.gen.node,
 		now:  p.now, clock: p.clock, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
 		active: p.facts.gen.version, mark: p.facts.state.Mark,
-		late: p.facts.late, trouble: p.facts.trouble, since: p.facts.troubleSince,
+		late: p.facts.late, unwritten: p.facts.unwritten, untidy: p.facts.untidy, trouble: p.facts.trouble, since: p.facts.troubleSince,
 	}
 	if p.sinkFault != nil {
 		c.sinkTrouble = p.sinkFault.Error()

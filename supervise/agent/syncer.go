@@ -75,6 +75,7 @@ func (s *syncer) serve(ctx context.Context, r *request) error {
 		return err
 	}
 	before := s.board.read()
+	s.admit.tidy(before.gen)
 	s.board.update(func(f *facts) { f.next = time.Time{} })
 	started := time.Now()
 	o := s.sync(ctx, r, before)

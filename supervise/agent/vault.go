@@ -59,16 +59,17 @@ func (v *vault) clean(inUse []uint64) error {
 	return v.scope.Clean(inUse...)
 }
 
-// makeDirs makes the state directories of an inventory's workloads.
+// makeDirs makes the state directories of an inventory's workloads; one that
+// cannot be made keeps none of the others away.
 func (v *vault) makeDirs(a *schema.Agent) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	var errs []error
 	for _, w := range a.Workloads {
-		if _, err := v.scope.WorkloadDir(w.Name); err != nil {
-			return fmt.Errorf("workload %s: %w", w.Name, err)
-		}
+		_, err := v.scope.WorkloadDir(w.Name)
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // artifact gives the paths of a generation's members in the active set.

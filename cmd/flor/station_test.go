@@ -15,9 +15,9 @@ import (
 	"github.com/florete/flor/supervise/control"
 )
 
-// install is a flor of its own, with a node of scope demo and its agent, each a
+// station is a flor of its own, with a node of scope demo and its agent, each a
 // real process.
-type install struct {
+type station struct {
 	t   testing.TB
 	dir string
 	lib string
@@ -26,25 +26,25 @@ type install struct {
 	agent *exec.Cmd
 }
 
-// newInstall has the programs of this test's binary.
-func newInstall(t testing.TB) *install {
+// newStation has the programs of this test's binary.
+func newStation(t testing.TB) *station {
 	t.Helper()
 	flor, err := exec.LookPath("flor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newInstallOf(t, filepath.Dir(flor))
+	return newStationOf(t, filepath.Dir(flor))
 }
 
-// newInstallOf has the programs in lib, flor among them.
-func newInstallOf(t testing.TB, lib string) *install {
+// newStationOf has the programs in lib, flor among them.
+func newStationOf(t testing.TB, lib string) *station {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "flk")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	i := &install{t: t, dir: dir, lib: lib}
+	i := &station{t: t, dir: dir, lib: lib}
 	if i.log, err = os.Create(dir + "/log"); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func newInstallOf(t testing.TB, lib string) *install {
 }
 
 // command is a flor command in this install.
-func (i *install) command(args ...string) *exec.Cmd {
+func (i *station) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(i.lib, "flor"), args...)
 	cmd.Env = append(os.Environ(),
 		"FLOR_STATE_HOME="+i.dir+"/state", "FLOR_CONFIG_HOME="+i.dir+"/config", "FLOR_RUNTIME_DIR="+i.dir+"/run", "FLOR_LIB_DIR="+i.lib)
@@ -66,7 +66,7 @@ func (i *install) command(args ...string) *exec.Cmd {
 }
 
 // flor runs a command to its end.
-func (i *install) flor(args ...string) (out string, code int) {
+func (i *station) flor(args ...string) (out string, code int) {
 	i.t.Helper()
 	var text bytes.Buffer
 	cmd := i.command(args...)
@@ -78,7 +78,7 @@ func (i *install) flor(args ...string) (out string, code int) {
 	return text.String(), cmd.ProcessState.ExitCode()
 }
 
-func (i *install) enrol(bundle []byte) {
+func (i *station) enrol(bundle []byte) {
 	i.t.Helper()
 	if out, code := i.flor("enroll", i.file("node.bundle", bundle), "--no-start"); code != 0 {
 		i.t.Fatalf("enroll: exit code %d\n%s", code, out)
@@ -86,7 +86,7 @@ func (i *install) enrol(bundle []byte) {
 }
 
 // file writes a file of this install and gives its path.
-func (i *install) file(name string, text []byte) string {
+func (i *station) file(name string, text []byte) string {
 	i.t.Helper()
 	path := filepath.Join(i.dir, name)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -95,7 +95,7 @@ func (i *install) file(name string, text []byte) string {
 	return path
 }
 
-func (i *install) start() {
+func (i *station) start() {
 	i.t.Helper()
 	agent := i.command("agent", "run", "--log-stderr")
 	agent.Stdout, agent.Stderr = i.log, i.log
@@ -107,13 +107,13 @@ func (i *install) start() {
 }
 
 // end stops an agent that a test has left running, so that its workloads go, too.
-func (i *install) end(agent *exec.Cmd) {
+func (i *station) end(agent *exec.Cmd) {
 	if agent.ProcessState == nil && agent.Process.Signal(syscall.SIGTERM) == nil {
 		agent.Wait()
 	}
 }
 
-func (i *install) stop() {
+func (i *station) stop() {
 	i.t.Helper()
 	i.agent.Process.Signal(syscall.SIGTERM)
 	if err := i.agent.Wait(); err != nil {
@@ -121,12 +121,12 @@ func (i *install) stop() {
 	}
 }
 
-func (i *install) client() *control.Client {
+func (i *station) client() *control.Client {
 	return control.NewClient(filepath.Join(i.dir, "run/demo", agentSocket))
 }
 
 // until follows the agent's status until it is as wanted.
-func (i *install) until(what string, wanted func(control.StatusDoc) bool) (last control.StatusDoc) {
+func (i *station) until(what string, wanted func(control.StatusDoc) bool) (last control.StatusDoc) {
 	i.t.Helper()
 	ctx, cancel := context.WithTimeout(i.t.Context(), 20*time.Second)
 	defer cancel()
