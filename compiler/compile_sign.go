@@ -51,7 +51,7 @@ func (p *plan) stage(ctx context.Context, c *commit, opts CompileOptions) error 
 	if err != nil {
 		return err
 	}
-	if err := c.open(); err != nil {
+	if err := c.open(len(work)); err != nil {
 		return err
 	}
 	return p.signEach(ctx, work, s, c)

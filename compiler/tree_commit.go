@@ -44,6 +44,7 @@ type commit struct {
 	// staging is the staging directory, once open was called, and done closes it.
 	staging durable.FS
 	done    func() error
+	durable durability
 
 	mu    sync.Mutex
 	nodes map[string]journalNode
@@ -55,8 +56,9 @@ func newCommit(fsys durable.FS) *commit {
 	return &commit{fsys: fsys, nodes: map[string]journalNode{}, digests: map[string]map[string]string{}}
 }
 
-// open makes the staging directory, empty. Close it.
-func (c *commit) open() (err error) {
+// open makes the staging directory, empty, for so many nodes. Close it.
+func (c *commit) open(nodes int) (err error) {
+	c.durable = durabilityOf(c.fsys, nodes)
 	if err := c.fsys.RemoveAll(stagingDir); err != nil {
 		return fmt.Errorf("stage the compiled tree: %w", err)
 	}
@@ -74,12 +76,12 @@ func (c *commit) close() error {
 	return c.done()
 }
 
-// put stages the new set of a node, whose files before are given by name, and
-// makes its content durable.
+// put stages the new set of a node, whose files before are given by name. Its
+// content is durable at the latest when the step ends.
 func (c *commit) put(node string, before map[string]string, files setFiles) error {
 	entry := journalNode{Put: sortedKeys(files)}
 	for _, name := range entry.Put {
-		if err := writeStaged(c.staging, staged(node, name), files[name]); err != nil {
+		if err := c.write(staged(node, name), files[name]); err != nil {
 			return fmt.Errorf("stage the set of node %s: %w", node, err)
 		}
 	}
@@ -99,15 +101,15 @@ func (c *commit) put(node string, before map[string]string, files setFiles) erro
 // which is synced once. No name of a node or an artifact has a tilde in it.
 func staged(node, file string) string { return node + "~" + file }
 
-func writeStaged(staging durable.FS, name string, data []byte) error {
-	f, err := staging.Create(name, fileMode)
+func (c *commit) write(name string, data []byte) error {
+	f, err := c.staging.Create(name, fileMode)
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write(data); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(c.durable.file(f), f.Close())
 }
 
 // drop removes a node.
@@ -118,7 +120,7 @@ func (c *commit) drop(node string) { c.nodes[node] = journalNode{} }
 // recoverTree.
 func (c *commit) commit(ledger *Ledger) error {
 	if len(c.digests) > 0 {
-		if err := errors.Join(c.fsys.SyncDir(stagingDir), c.fsys.SyncDir(florDir)); err != nil {
+		if err := errors.Join(c.durable.dirs(c.fsys, stagingDir, florDir), c.durable.step()); err != nil {
 			return fmt.Errorf("stage the compiled tree: %w", err)
 		}
 	}
@@ -203,10 +205,11 @@ func finish(fsys durable.FS, j journal) error {
 	if err := ensureDir(fsys, treeDir); err != nil {
 		return err
 	}
-	if err := j.apply(fsys); err != nil {
+	how := durabilityOf(fsys, len(j.Nodes))
+	if err := j.apply(fsys, how); err != nil {
 		return err
 	}
-	if err := errors.Join(fsys.SyncDir(treeDir), fsys.SyncDir(florDir)); err != nil {
+	if err := errors.Join(how.dirs(fsys, treeDir, florDir), how.step()); err != nil {
 		return err
 	}
 	if err := writeLedger(fsys, j.Ledger); err != nil {
@@ -215,7 +218,7 @@ func finish(fsys durable.FS, j journal) error {
 	return clearJournal(fsys)
 }
 
-func (j journal) apply(fsys durable.FS) error {
+func (j journal) apply(fsys durable.FS, how durability) error {
 	flor, done, err := below(fsys, florDir)
 	if err != nil {
 		return err
@@ -224,7 +227,7 @@ func (j journal) apply(fsys durable.FS) error {
 	group.SetLimit(treeWriters)
 	for node, entry := range j.Nodes {
 		group.Go(func() error {
-			if err := entry.apply(flor, node); err != nil {
+			if err := entry.apply(flor, node, how); err != nil {
 				return fmt.Errorf("move the set of node %s into the compiled tree: %w", node, err)
 			}
 			return nil
@@ -234,7 +237,7 @@ func (j journal) apply(fsys durable.FS) error {
 }
 
 // apply moves and removes the files of one node. Names are below florDir.
-func (n journalNode) apply(flor durable.FS, node string) error {
+func (n journalNode) apply(flor durable.FS, node string, how durability) error {
 	top := path.Join(treeName, node)
 	if len(n.Put) == 0 {
 		return flor.RemoveAll(top)
@@ -250,7 +253,7 @@ func (n journalNode) apply(flor durable.FS, node string) error {
 			return err
 		}
 	}
-	return errors.Join(flor.SyncDir(dir), flor.SyncDir(top))
+	return how.dirs(flor, dir, top)
 }
 
 // moveStaged moves a file over its predecessor, unless that was done before.
