@@ -50,9 +50,7 @@ func TestAHungWorkloadIsAProblem(t *testing.T) {
 	}
 	before := w.until(c, "all well", well)
 	pid := pids(before)["flor"]
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	halt(t, pid)
 	w.agent.attendant.stir()
 	w.until(c, "the hung workload told", func(doc control.StatusDoc) bool {
 		return strings.Contains(strings.Join(doc.Health, "\n"), "flor: does not answer on its control channel since ")
@@ -63,6 +61,19 @@ func TestAHungWorkloadIsAProblem(t *testing.T) {
 	w.agent.attendant.stir()
 	if after := w.until(c, "all well again", well); pids(after)["flor"] != pid {
 		t.Errorf("flor was %d, is %d", pid, pids(after)["flor"])
+	}
+}
+
+// halt stops a child of this process and waits until it stands still: until then
+// it may answer whoever looks at it, and the next look is half a minute away.
+func halt(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("process %d does not stand still: %v, %v", pid, status, err)
 	}
 }
 
