@@ -216,7 +216,9 @@ func checkKilledChecking(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1, node.Tenant("app", 1)))
 	n.Serve()
 	n.Workloads.Checks("sleep 1000")
-	go func() { _, _ = n.TrySyncWith(rete.Document(n.Set(2, node.Tenant("app", 1), node.Vertex("flor", 1))...)) }()
+	go func() {
+		_, _ = n.TrySyncWith(rete.Document(n.Set(2, node.Tenant("app", 1), node.Vertex("flor", 1))...))
+	}()
 	n.Workloads.Await("check", "flor", 1)
 	n.Agent.Kill()
 	if active(n) != "v1" {

@@ -1,6 +1,10 @@
 package rete
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
 	"github.com/florete/flor/envelope"
@@ -87,3 +91,12 @@ func (r *Rete) root(s Set) *schema.Agent {
 
 // Document is the set document of members (ENV-17).
 func Document(texts ...[]byte) []byte { return envelope.AppendSet(nil, texts...) }
+
+// IssueECDSA is Issue with an ECDSA P-256 key.
+func (r *Rete) IssueECDSA(path string) *Identity {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err) // no key ever came of it
+	}
+	return r.CA.IssueFor(r.id(path), key)
+}
