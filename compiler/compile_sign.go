@@ -118,11 +118,11 @@ func (s *signer) sign(n nodePlan, payloads NodePayloads) (setFiles, error) {
 		return nil, err
 	}
 	files := setFiles{}
-	version := n.before.last + 1
+	var members []envelope.Verified
 	for _, p := range payloads.Payloads() {
-		text, err := envelope.Sign(envelope.Draft{
+		member, err := s.trust.Sign(envelope.Draft{
 			Plane:       envelope.Mgmt,
-			Version:     version,
+			Version:     n.before.last + 1,
 			Node:        n.node,
 			Name:        p.Name,
 			GeneratedAt: s.generatedAt,
@@ -131,21 +131,18 @@ func (s *signer) sign(n nodePlan, payloads NodePayloads) (setFiles, error) {
 		if err != nil {
 			return nil, projectionInvalid(n.node, p.Name, err)
 		}
-		files[p.Name+fileSuffix] = append(text, '\n')
+		files[p.Name+fileSuffix] = append(member.Raw(), '\n')
+		members = append(members, member)
 	}
-	return files, s.check(n.node, files)
+	return files, s.check(n.node, members, files)
 }
 
-func (s *signer) check(node string, files setFiles) error {
-	members := files.members()
-	verified, err := verifyAll(s.trust, members)
-	if err != nil {
+// check judges the set as a whole (ENV-18), and that it can be fetched.
+func (s *signer) check(node string, members []envelope.Verified, files setFiles) error {
+	if _, err := schema.CheckSet(s.trustDomain, node, members); err != nil {
 		return refuse(ReasonProjectionInvalid, "%w", err)
 	}
-	if _, err := schema.CheckSet(s.trustDomain, node, verified); err != nil {
-		return refuse(ReasonProjectionInvalid, "%w", err)
-	}
-	if size := len(envelope.AppendSet(nil, members...)); size > envelope.MaxSetFetch {
+	if size := len(envelope.AppendSet(nil, files.members()...)); size > envelope.MaxSetFetch {
 		return refuse(ReasonTooLarge, "the set of node %s has %d bytes, the limit is %d: split what its principals may reach", node, size, envelope.MaxSetFetch)
 	}
 	return nil

@@ -47,21 +47,40 @@ type wire struct {
 // an id that is not of the draft's plane or a key that is not Ed25519 with
 // [UnsignableDraft].
 func Sign(d Draft, id spiffeid.ID, key crypto.Signer) ([]byte, error) {
-	ref := Ref{Node: d.Node, Plane: d.Plane, Name: d.Name}
+	s, err := d.sign(id, key)
+	if err != nil {
+		return nil, about(d.ref(), err)
+	}
+	if err := s.verify(); err != nil {
+		return nil, about(d.ref(), err)
+	}
+	if _, err := Parse(s.text); err != nil {
+		return nil, about(d.ref(), err)
+	}
+	return s.text, nil
+}
+
+// Sign signs a draft as the function of that name does, and reads it back as
+// whoever trusts t would: besides what that one refuses, it refuses what
+// [TrustSet.Verify] does. It costs one verification, and not two.
+func (t *TrustSet) Sign(d Draft, id spiffeid.ID, key crypto.Signer) (Verified, error) {
+	s, err := d.sign(id, key)
+	if err != nil {
+		return Verified{}, about(d.ref(), err)
+	}
+	return t.Verify(s.text)
+}
+
+func (d Draft) ref() Ref { return Ref{Node: d.Node, Plane: d.Plane, Name: d.Name} }
+
+func (d Draft) sign(id spiffeid.ID, key crypto.Signer) (signed, error) {
 	if !d.Plane.hasSigner(id) {
-		return nil, about(ref, refuse(UnsignableDraft, "%s cannot sign for plane %q", id, d.Plane))
+		return signed{}, refuse(UnsignableDraft, "%s cannot sign for plane %q", id, d.Plane)
 	}
 	if d.Plane == Mgmt && d.ObeysMgmtVersion != 0 {
-		return nil, about(ref, refuse(UnsignableDraft, "a mgmt artifact obeys no mgmt version"))
+		return signed{}, refuse(UnsignableDraft, "a mgmt artifact obeys no mgmt version")
 	}
-	text, err := SignObject(d.wire(), id, key)
-	if err != nil {
-		return nil, about(ref, err)
-	}
-	if _, err := Parse(text); err != nil {
-		return nil, about(ref, err)
-	}
-	return text, nil
+	return signObject(d.wire(), id, key)
 }
 
 func (d Draft) wire() wire {
@@ -85,40 +104,61 @@ func (d Draft) wire() wire {
 // gets a member "signature" at its end, over the RFC 8785 form of the rest.
 // The enrolment bundle's manifest is signed like this.
 func SignObject(unsigned any, id spiffeid.ID, key crypto.Signer) ([]byte, error) {
+	s, err := signObject(unsigned, id, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.verify(); err != nil {
+		return nil, err
+	}
+	return s.text, nil
+}
+
+// signed is an object with a signature that nobody has verified yet: a key in
+// hardware may have made anything of it.
+type signed struct {
+	text      []byte // with the signature
+	form      []byte // what was signed
+	signature Signature
+	key       ed25519.PublicKey
+}
+
+func (s signed) verify() error { return s.signature.verify(s.key, s.form) }
+
+func signObject(unsigned any, id spiffeid.ID, key crypto.Signer) (signed, error) {
 	text, err := marshal(unsigned)
 	if err != nil {
-		return nil, &Refusal{Reason: UnsignableDraft, Err: err}
+		return signed{}, &Refusal{Reason: UnsignableDraft, Err: err}
 	}
 	o, err := strictScanner(text).object()
 	if err != nil {
-		return nil, err
+		return signed{}, err
 	}
 	if _, ok := o.get("signature"); ok || len(o) == 0 {
-		return nil, refuse(UnsignableDraft, "only an object with members, and without a signature, can be signed")
+		return signed{}, refuse(UnsignableDraft, "only an object with members, and without a signature, can be signed")
 	}
-	form, err := canonicalValue(text)
-	if err != nil {
-		return nil, err
+	s := signed{}
+	if s.form, err = canonicalValue(text); err != nil {
+		return signed{}, err
 	}
-	s, err := sign(form, id, key)
-	if err != nil {
-		return nil, err
+	if s.signature, s.key, err = sign(s.form, id, key); err != nil {
+		return signed{}, err
 	}
-	return appendSignature(text, s)
+	s.text, err = appendSignature(text, s.signature)
+	return s, err
 }
 
-// sign signs the canonical form, and verifies what the key made of it.
-func sign(form []byte, id spiffeid.ID, key crypto.Signer) (Signature, error) {
+// sign signs the canonical form.
+func sign(form []byte, id spiffeid.ID, key crypto.Signer) (Signature, ed25519.PublicKey, error) {
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok {
-		return Signature{}, refuse(UnsignableDraft, "the key of %s is not an Ed25519 key", id)
+		return Signature{}, nil, refuse(UnsignableDraft, "the key of %s is not an Ed25519 key", id)
 	}
 	value, err := key.Sign(nil, form, crypto.Hash(0))
 	if err != nil {
-		return Signature{}, refuse(UnsignableDraft, "signing as %s: %w", id, err)
+		return Signature{}, nil, refuse(UnsignableDraft, "signing as %s: %w", id, err)
 	}
-	s := Signature{Alg: algorithm, KeyID: id.String(), Value: base64.StdEncoding.EncodeToString(value)}
-	return s, s.verify(public, form)
+	return Signature{Alg: algorithm, KeyID: id.String(), Value: base64.StdEncoding.EncodeToString(value)}, public, nil
 }
 
 // marshal writes a value by ENV-9, without the newline at the end.

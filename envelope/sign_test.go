@@ -120,6 +120,12 @@ func TestDraftsThatCannotBeSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	block := envelopetest.Block(primary)
+	block.Ctrl = []envelope.Entry{mesh.Entry()}
+	trust, err := ca.Anchor().TrustSet(block)
+	if err != nil {
+		t.Fatal(err)
+	}
 	good := envelope.Draft{Plane: envelope.Mgmt, Version: 1, Node: "alpha", Name: "wire", Payload: 1}
 	but := func(change func(*envelope.Draft)) envelope.Draft {
 		d := good
@@ -160,8 +166,46 @@ func TestDraftsThatCannotBeSigned(t *testing.T) {
 			if (text != nil) != (err == nil) {
 				t.Errorf("text %q with error %v", text, err)
 			}
+			member, err := trust.Sign(tc.draft, tc.by.ID, tc.key)
+			wantReason(t, err, tc.want)
+			if diff := cmp.Diff(text, member.Raw()); diff != "" {
+				t.Errorf("read back (-signed +read back):\n%s", diff)
+			}
 		})
 	}
+}
+
+// Who signs for others to believe learns at once that they would not.
+func TestSigningIsReadBackAsNodesWill(t *testing.T) {
+	t.Parallel()
+	ca := envelopetest.NewAuthority("rete-lovers")
+	listed, other := ca.Signer("primary"), ca.Signer("other")
+	trust := trustOf(t, ca, listed)
+	draft := envelope.Draft{Plane: envelope.Mgmt, Version: 1, Node: "alpha", Name: "wire", Payload: 1}
+	for name, tc := range map[string]struct {
+		id   *envelopetest.Identity
+		key  crypto.Signer
+		want envelope.Reason
+	}{
+		"a listed signer":                {listed, listed.Key, ""},
+		"a signer that is not listed":    {other, other.Key, envelope.UnknownKeyID},
+		"a listed signer by another key": {listed, other.Key, envelope.BadSignature},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := trust.Sign(draft, tc.id.ID, tc.key)
+			wantReason(t, err, tc.want)
+		})
+	}
+}
+
+func trustOf(t *testing.T, ca *envelopetest.Authority, mgmt ...*envelopetest.Identity) *envelope.TrustSet {
+	t.Helper()
+	trust, err := ca.Anchor().TrustSet(envelopetest.Block(mgmt...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trust
 }
 
 func TestSignedObjects(t *testing.T) {
