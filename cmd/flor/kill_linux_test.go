@@ -37,6 +37,9 @@ type killed struct {
 	rete rete
 	from *coordinator
 
+	// group is the cgroup that agents are started in, empty for the test's own.
+	group string
+
 	published uint64
 	mark      uint64
 	survivors int
@@ -54,7 +57,12 @@ func TestKillTheAgent(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, seed))
-	k := newKilled(t)
+	newKilled(t).killAgain(random, kills)
+}
+
+// killAgain kills the agent so many times, and stops it at last.
+func (k *killed) killAgain(random *rand.Rand, kills int) {
+	k.t.Helper()
 	k.publish()
 	for i := range kills {
 		k.start()
@@ -67,7 +75,7 @@ func TestKillTheAgent(t *testing.T) {
 	last := k.healthy()
 	k.stop()
 	k.nothingLeft()
-	t.Logf("kills: %d, each followed by a healthy start; sets published: %d, active at last: v%d, mark: v1 to v%d; kills in the middle of a write: %d; workloads that outlived an agent and were ended: %d",
+	k.t.Logf("kills: %d, each followed by a healthy start; sets published: %d, active at last: v%d, mark: v1 to v%d; kills in the middle of a write: %d; workloads that outlived an agent and were ended: %d",
 		kills, k.published, last.Set.Active, k.mark, k.cutShort, k.survivors)
 }
 
@@ -88,7 +96,7 @@ func (k *killed) set(version uint64) [][]byte {
 	return [][]byte{
 		k.rete.signer.Sign("alpha", envelope.AgentName, version, agent),
 		k.rete.signer.Sign("alpha", "flor", version, vertex),
-		k.rete.signer.Sign("alpha", "app", version, map[string]any{"schema_version": "1.0", "n": version}),
+		k.rete.signer.Sign("alpha", "app", version, map[string]any{"schema_version": "1.0", "n": version, "hides": k.group != ""}),
 	}
 }
 
@@ -110,6 +118,7 @@ func (k *killed) healthy() control.StatusDoc {
 	k.advance(doc)
 	k.oneOfEach()
 	k.cleared()
+	k.grouped()
 	return doc
 }
 

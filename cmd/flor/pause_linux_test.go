@@ -1,15 +1,21 @@
 package main
 
 import (
+	"cmp"
+	"os"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/florete/flor/supervise/control"
 )
+
+// haltEnv makes the halt another one than 4 s, which is longer than the liveness
+// window and a poll: FLOR_TEST_HALT=1m.
+const haltEnv = "FLOR_TEST_HALT"
 
 // TestAnAgentThatIsHaltedForAWhile stops an agent by SIGSTOP for longer than
 // its liveness window and its polls: once it goes on, it takes nothing that
@@ -25,14 +31,23 @@ func TestAnAgentThatIsHaltedForAWhile(t *testing.T) {
 	}
 	before := k.until("all up", well)
 	k.agent.Process.Signal(syscall.SIGSTOP)
-	time.Sleep(4 * time.Second)
+	time.Sleep(haltFor(t))
 	k.agent.Process.Signal(syscall.SIGCONT)
 	after := k.until("all up", well)
-	if diff := cmp.Diff(processes(before), processes(after)); diff != "" {
+	if diff := gocmp.Diff(processes(before), processes(after)); diff != "" {
 		t.Error(diff)
 	}
 	k.publish()
 	k.until("the next set", func(doc control.StatusDoc) bool { return doc.Set.Active == k.published })
+}
+
+func haltFor(t *testing.T) time.Duration {
+	t.Helper()
+	halt, err := time.ParseDuration(cmp.Or(os.Getenv(haltEnv), "4s"))
+	if err != nil {
+		t.Fatalf("%s: %v", haltEnv, err)
+	}
+	return halt
 }
 
 // processes has the pid and the restarts of each workload.

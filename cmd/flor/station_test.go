@@ -22,6 +22,8 @@ type station struct {
 	dir string
 	lib string
 	log *os.File
+	// attr is how agents are started.
+	attr *syscall.SysProcAttr
 
 	agent *exec.Cmd
 }
@@ -99,6 +101,7 @@ func (i *station) start() {
 	i.t.Helper()
 	agent := i.command("agent", "run", "--log-stderr")
 	agent.Stdout, agent.Stderr = i.log, i.log
+	agent.SysProcAttr = i.attr
 	if err := agent.Start(); err != nil {
 		i.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +18,8 @@ import (
 
 // writer is a workload that writes all the time: numbers, each one more than
 // the last, to a file that no second instance may have open. It leaves a process
-// behind.
+// behind, and where its artifact says so another one that shows nothing of where
+// it comes from.
 var writer = program.Program{
 	Name: "writer", Version: "test",
 	Run: func(ctx context.Context, c *program.Context) error {
@@ -29,7 +31,7 @@ var writer = program.Program{
 		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 			return errors.Join(os.WriteFile(filepath.Join(c.StateDir, "second"), nil, 0o600), err)
 		}
-		if err := leave(); err != nil {
+		if err := leaveBehind(c); err != nil {
 			return err
 		}
 		c.OnApply(func(_ context.Context, next envelope.Artifact, _ bool) (bool, error) { return next.Version%3 != 0, nil })
@@ -37,9 +39,25 @@ var writer = program.Program{
 	},
 }
 
+func leaveBehind(c *program.Context) error {
+	artifact, err := c.Artifact()
+	if err != nil {
+		return err
+	}
+	var payload struct{ Hides bool }
+	if err := json.Unmarshal(artifact.Payload(), &payload); err != nil {
+		return err
+	}
+	if payload.Hides {
+		err = leave([]string{})
+	}
+	return errors.Join(err, leave(os.Environ()))
+}
+
 // leave starts a process that outlives its parent and is in no group of its.
-func leave() error {
+func leave(environ []string) error {
 	left := exec.Command("sleep", "600")
+	left.Env = environ
 	left.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return left.Start()
 }
