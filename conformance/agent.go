@@ -2,9 +2,9 @@ package conformance
 
 import (
 	"context"
-	"slices"
 	"strings"
 
+	"github.com/florete/flor/conformance/internal/agentsuite"
 	"github.com/florete/flor/conformance/internal/node"
 	"github.com/florete/flor/conformance/internal/trial"
 )
@@ -21,29 +21,20 @@ const AgentSuite = "agent"
 //
 // Cases share nothing and may run at once. They need /bin/sh.
 func Agent(command []string) ([]Case, error) {
-	rows := slices.Concat(agentStoreCases(), agentSyncCases(), agentActivationCases(), agentSupervisionCases(), agentControlCases())
-	cases := make([]Case, 0, len(rows))
-	for _, r := range rows {
-		cases = append(cases, r.asCase(command))
+	var cases []Case
+	for _, c := range agentsuite.Cases() {
+		cases = append(cases, agentCase(c, command))
 	}
 	return cases, nil
 }
 
-// agentRow is a case of the suite for agents.
-type agentRow struct {
-	name, title string
-	rules       string // separated by spaces
-	check       func(*trial.T, *node.Node)
-}
-
-// asCase gives the check a machine of its own. What one must have built is the
-// first part of the name.
-func (r agentRow) asCase(command []string) Case {
-	feature, _, _ := strings.Cut(r.name, "/")
+// agentCase gives a case a machine of its own.
+func agentCase(c agentsuite.Case, command []string) Case {
+	feature, _, _ := strings.Cut(c.Name, "/")
 	return Case{
-		Suite: AgentSuite, Name: r.name, Title: r.title, Feature: feature, Requirements: strings.Fields(r.rules),
+		Suite: AgentSuite, Name: c.Name, Title: c.Title, Feature: feature, Requirements: strings.Fields(c.Rules),
 		Check: func(ctx context.Context) error {
-			return trial.Run(ctx, func(t *trial.T) { r.check(t, node.New(t, command)) })
+			return trial.Run(ctx, func(t *trial.T) { c.Check(t, node.New(t, command)) })
 		},
 	}
 }

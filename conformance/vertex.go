@@ -2,11 +2,11 @@ package conformance
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/florete/flor/conformance/internal/trial"
 	"github.com/florete/flor/conformance/internal/tunnel"
+	"github.com/florete/flor/conformance/internal/vertexsuite"
 )
 
 // VertexSuite is the name of the suite for vertices.
@@ -22,32 +22,20 @@ const VertexSuite = "vertex"
 //
 // Cases share nothing and may run at once.
 func Vertex(command []string) ([]Case, error) {
-	rows := slices.Concat(
-		vertexHandshakeCases(), vertexGateCases(), vertexStreamCases(), vertexDialCases(),
-		vertexReplyCases(), vertexSOCKSCases(), vertexDrainCases(), vertexLocalCases(), vertexProgramCases(),
-	)
-	cases := make([]Case, 0, len(rows))
-	for _, r := range rows {
-		cases = append(cases, r.asCase(command))
+	var cases []Case
+	for _, c := range vertexsuite.Cases() {
+		cases = append(cases, vertexCase(c, command))
 	}
 	return cases, nil
 }
 
-// vertexRow is a case of the suite for vertices.
-type vertexRow struct {
-	name, title string
-	rules       string // separated by spaces
-	check       func(*trial.T, *tunnel.Vertex)
-}
-
-// asCase gives the check a machine of its own. What one must have built is the
-// first part of the name.
-func (r vertexRow) asCase(command []string) Case {
-	feature, _, _ := strings.Cut(r.name, "/")
+// vertexCase gives a case a machine of its own.
+func vertexCase(c vertexsuite.Case, command []string) Case {
+	feature, _, _ := strings.Cut(c.Name, "/")
 	return Case{
-		Suite: VertexSuite, Name: r.name, Title: r.title, Feature: feature, Requirements: strings.Fields(r.rules),
+		Suite: VertexSuite, Name: c.Name, Title: c.Title, Feature: feature, Requirements: strings.Fields(c.Rules),
 		Check: func(ctx context.Context) error {
-			return trial.Run(ctx, func(t *trial.T) { r.check(t, tunnel.New(t, command)) })
+			return trial.Run(ctx, func(t *trial.T) { c.Check(t, tunnel.New(t, command)) })
 		},
 	}
 }

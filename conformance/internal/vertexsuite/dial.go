@@ -1,4 +1,4 @@
-package conformance
+package vertexsuite
 
 import (
 	"crypto/x509"
@@ -78,9 +78,9 @@ func shows(changes ...envelopetest.Change) func(*tunnel.Vertex) *rete.Identity {
 	return func(v *tunnel.Vertex) *rete.Identity { return v.Rete.Issue("/service/far", changes...) }
 }
 
-// vertexDialCases are about what a dialler offers, asks and carries.
-func vertexDialCases() []vertexRow {
-	cases := []vertexRow{
+// dialCases are about what a dialler offers, asks and carries.
+func dialCases() []Case {
+	cases := []Case{
 		{"dial/hello", "the dialler names the target's hostname in lower case, and offers flor/2 before flor/1", "VTX-1 VTX-2 VTX-6", checkHello},
 		{"dial/as-the-listener", "the dialler shows the certificate of the principal that the port belongs to", "VTX-11 VTX-3", checkDialsAs},
 		{"dial/one-socket", "it dials from the UDP socket on which it accepts", "VTX-1", checkOneSocket},
@@ -117,7 +117,7 @@ func vertexDialCases() []vertexRow {
 			return show
 		}},
 	} {
-		cases = append(cases, vertexRow{"dial/" + r.name, r.title + " is told so by an alert, and is sent nothing", "VTX-3 VTX-10", r.check})
+		cases = append(cases, Case{"dial/" + r.name, r.title + " is told so by an alert, and is sent nothing", "VTX-3 VTX-10", r.check})
 	}
 	return cases
 }
@@ -341,9 +341,9 @@ func twice(f func(*trial.T, *peer.Listener)) func(*trial.T, *peer.Listener) {
 	}
 }
 
-// vertexReplyCases are about what a client is told of what the target's vertex
+// replyCases are about what a client is told of what the target's vertex
 // answers.
-func vertexReplyCases() []vertexRow {
+func replyCases() []Case {
 	rows := []replyRow{
 		{"answer-general", "the answer byte is 1", replyGeneral, answers(1)},
 		{"answer-denied", "the answer byte is 2", replyDenied, answers(2)},
@@ -365,13 +365,13 @@ func vertexReplyCases() []vertexRow {
 			answers(0)(t, l)
 		}},
 	}
-	cases := []vertexRow{
+	cases := []Case{
 		{"reply/handshake-refused", "a target that refuses handshakes is dialled once more, then the reply is 4", "VTX-4 VTX-10", checkHandshakeRefused},
 		{"reply/dead-peer", "a target that says nothing has reply 4 after 10 s at most", "VTX-5 VTX-10", checkDeadPeer},
 		{"reply/no-common-protocol", "a target without a tunnel protocol in common has reply 1", "VTX-4 VTX-10", checkNoCommonProtocol},
 	}
 	for _, r := range rows {
-		cases = append(cases, vertexRow{"reply/" + r.name, "the client is told rightly where " + r.title, "VTX-4 VTX-6 VTX-10", r.check})
+		cases = append(cases, Case{"reply/" + r.name, "the client is told rightly where " + r.title, "VTX-4 VTX-6 VTX-10", r.check})
 	}
 	return cases
 }

@@ -1,4 +1,4 @@
-package conformance
+package agentsuite
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 	"github.com/florete/flor/conformance/internal/trial"
 )
 
-// agentStoreCases are about what an agent finds and leaves on disk.
-func agentStoreCases() []agentRow {
-	return []agentRow{
+// storeCases are about what an agent finds and leaves on disk.
+func storeCases() []Case {
+	return []Case{
 		{"store/active-set-is-served", "each workload of the active set is started on its artifact, byte for byte", "AGT-3 ENV-8", checkActiveSet},
 		{"store/second-agent-is-refused", "a second agent refuses and names the holder of the lock", "AGT-1", checkSecondAgent},
 		{"store/lock-is-held", "the lock is an exclusive flock, with the holder's pid in it", "AGT-1", checkLockHeld},

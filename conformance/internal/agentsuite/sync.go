@@ -1,4 +1,4 @@
-package conformance
+package agentsuite
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"github.com/florete/flor/envelope/schema"
 )
 
-// agentSyncCases are about what an agent fetches, admits and refuses.
-func agentSyncCases() []agentRow {
-	rows := []agentRow{
+// syncCases are about what an agent fetches, admits and refuses.
+func syncCases() []Case {
+	rows := []Case{
 		{"sync/request", "the set is fetched by the coordinator's hostname through the inbound, with have", "AGT-2 AGT-4", checkFetchRequest},
 		{"sync/applied", "a newer good set becomes active, is recorded, and moves the mark", "AGT-4 SET-3 SET-6", checkApplied},
 		{"sync/original-bytes", "what is stored of a set is the text as it was served", "ENV-8 SET-3", checkOriginalBytes},
@@ -43,7 +43,7 @@ func agentSyncCases() []agentRow {
 		{"sync/way-back", "a node that missed a rotation follows a new signer that its CA certifies", "ENV-12", checkWayBack},
 		{"sync/retired-for-good", "retired keys are remembered in state.json and through a restart", "ENV-12 SET-6", checkRetiredForGood},
 	}
-	return append(rows, agentRefusals()...)
+	return append(rows, refusals()...)
 }
 
 // applied ends the case unless a sync was applied.
@@ -399,8 +399,8 @@ type refusalRow struct {
 	document     func(n *node.Node) []byte
 }
 
-// agentRefusals are sets that a coordinator serves and no node may take.
-func agentRefusals() []agentRow {
+// refusals are sets that a coordinator serves and no node may take.
+func refusals() []Case {
 	rows := []refusalRow{
 		{"replay", "an older set", "replay", "FL1401", "AGT-4", func(n *node.Node) []byte { return rete.Document(n.Set(4)...) }},
 		{"version-jump", "a version more than 2^20 above the mark", "version-jump", "FL1402", "AGT-4", func(n *node.Node) []byte {
@@ -455,9 +455,9 @@ func agentRefusals() []agentRow {
 			return rotation(n, 6, n.Rete.Primary, n.Rete.CA.Signer("second"))
 		}},
 	}
-	cases := make([]agentRow, 0, len(rows))
+	cases := make([]Case, 0, len(rows))
 	for _, r := range rows {
-		cases = append(cases, agentRow{"refusal/" + r.name, r.title + " is refused and changes nothing", r.rules + " AGT-4", r.check})
+		cases = append(cases, Case{"refusal/" + r.name, r.title + " is refused and changes nothing", r.rules + " AGT-4", r.check})
 	}
 	return cases
 }

@@ -1,4 +1,4 @@
-package conformance
+package agentsuite
 
 import (
 	"encoding/json"
@@ -15,10 +15,10 @@ import (
 	"github.com/florete/flor/conformance/internal/trial"
 )
 
-// agentActivationCases are about what a new set does to workloads, and about an
+// activationCases are about what a new set does to workloads, and about an
 // agent that is killed in the middle of it.
-func agentActivationCases() []agentRow {
-	return []agentRow{
+func activationCases() []Case {
+	return []Case{
 		{"activation/swap", "a workload that swaps is offered its artifact and keeps its process", "SUP-11 AGT-4", checkSwap},
 		{"activation/restart-without-channel", "a changed workload without a control channel is restarted on its artifact", "AGT-4 SUP-11", checkRestart},
 		{"activation/restart-on-demand", "a workload that answers restart is restarted", "SUP-11", checkRestartAnswer},

@@ -1,4 +1,4 @@
-package conformance
+package agentsuite
 
 import (
 	"bufio"
@@ -19,9 +19,9 @@ import (
 // agentRecord is a record of an agent in syslog's form (OBS-2).
 var agentRecord = regexp.MustCompile(`^<(27|28|30|31)>agent: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (ERROR|WARN|INFO|DEBUG) [^ \n]+: [^\n]+\n?$`)
 
-// agentControlCases are about the control socket.
-func agentControlCases() []agentRow {
-	return []agentRow{
+// controlCases are about the control socket.
+func controlCases() []Case {
+	return []Case{
 		{"control/status", "the status document has the members of the contract, spelled as they are there", "AGT-9", checkStatus},
 		{"control/status-of-workloads", "workloads stand in the order of the inventory, with state, pid and set", "AGT-9 SUP-7", checkStatusWorkloads},
 		{"control/watch", "the watch gives a line at once and one at each change", "AGT-9", checkStatusWatch},

@@ -1,4 +1,4 @@
-package conformance
+package agentsuite
 
 import (
 	"net"
@@ -15,10 +15,10 @@ import (
 	"github.com/florete/flor/conformance/internal/trial"
 )
 
-// agentSupervisionCases are about what a workload finds, and what its end leads
+// supervisionCases are about what a workload finds, and what its end leads
 // to.
-func agentSupervisionCases() []agentRow {
-	return []agentRow{
+func supervisionCases() []Case {
+	return []Case{
 		{"spawn/environment", "a workload has the variables of the contract, with absolute paths", "SUP-1", checkEnvironment},
 		{"spawn/no-variables-of-flor", "of the agent's own environment no FLOR variable but FLOR_LOG is handed down", "SUP-1", checkInherited},
 		{"spawn/scope-trees", "the scope's trees go to flor's own programs alone", "SUP-1", checkTrees},

@@ -1,4 +1,4 @@
-package conformance
+package vertexsuite
 
 import (
 	"errors"
@@ -26,8 +26,8 @@ func refusal(code byte) string {
 	return "\x05\x00\x05" + string([]byte{code}) + "\x00\x01\x00\x00\x00\x00\x00\x00"
 }
 
-// vertexSOCKSCases are about clients of a SOCKS5 port.
-func vertexSOCKSCases() []vertexRow {
+// socksCases are about clients of a SOCKS5 port.
+func socksCases() []Case {
 	to := tunnel.Greeting + tunnel.Request("web.rete-lovers.rete")
 	rows := []socksRow{
 		{"no-method", "a greeting without method 0 is answered 05 FF and closed", "\x05\x02\x01\x02", "\x05\xff"},
@@ -53,7 +53,7 @@ func vertexSOCKSCases() []vertexRow {
 		{"empty-label", "a name with an empty label", "web..rete-lovers.rete", replyUnreachable},
 		{"many-labels", "a name of three labels", "a.b.c.rete-lovers.rete", replyUnreachable},
 	}
-	cases := []vertexRow{
+	cases := []Case{
 		{"socks/capitals-and-dot", "a name in capitals with a dot at its end leads where it does in lower case", "VTX-10", checkSpelling},
 		{"socks/any-port", "the port of a request is ignored", "VTX-10", checkAnyPort},
 		{"socks/one-segment", "greeting, request and data in one segment work", "VTX-10", checkOneSegment},
@@ -63,10 +63,10 @@ func vertexSOCKSCases() []vertexRow {
 		{"socks/denied-by-egress", "a target that egress does not allow has reply 2 at once, and nobody is dialled", "VTX-4 VTX-10", checkEgress},
 	}
 	for _, r := range rows {
-		cases = append(cases, vertexRow{"socks/" + r.name, r.title, "VTX-10", r.check})
+		cases = append(cases, Case{"socks/" + r.name, r.title, "VTX-10", r.check})
 	}
 	for _, r := range names {
-		cases = append(cases, vertexRow{"socks/" + r.name, r.title + " has reply 4", "VTX-10", func(t *trial.T, v *tunnel.Vertex) {
+		cases = append(cases, Case{"socks/" + r.name, r.title + " has reply 4", "VTX-10", func(t *trial.T, v *tunnel.Vertex) {
 			v.Start()
 			if _, got := v.Ask(r.host); got != r.reply {
 				t.Fatalf("CONNECT to %s has reply %d; it must be %d", r.host, got, r.reply)
@@ -150,9 +150,9 @@ func checkEgress(t *trial.T, v *tunnel.Vertex) {
 	}
 }
 
-// vertexLocalCases are about targets and ports of this very vertex.
-func vertexLocalCases() []vertexRow {
-	return []vertexRow{
+// localCases are about targets and ports of this very vertex.
+func localCases() []Case {
+	return []Case{
 		{"local/in-process", "a target on the same vertex is reached", "VTX-11", checkInProcess},
 		{"local/gate", "a target on the same vertex is guarded by the same ingress", "VTX-11 VTX-4", checkLocalGate},
 		{"local/cut", "a flow on the same vertex is reset when the pair is no longer allowed", "VTX-8 VTX-11", checkLocalCut},
@@ -340,9 +340,9 @@ func checkApplyDryRun(t *trial.T, v *tunnel.Vertex) {
 	v.Dial().Connect()
 }
 
-// vertexProgramCases are about the program: what it takes and how it ends.
-func vertexProgramCases() []vertexRow {
-	return []vertexRow{
+// programCases are about the program: what it takes and how it ends.
+func programCases() []Case {
+	return []Case{
 		{"program/clean-stop", "SIGTERM ends a vertex that carries nothing with 0", "SUP-4 VTX-15", checkVertexStop},
 		{"program/check-good", "--check of a good artifact exits 0 and serves nothing", "VTX-16", checkCheckGood},
 		{"program/check-bad", "--check of a payload that breaks a rule exits 78", "VTX-16 SUP-3", checkCheckBad},

@@ -1,4 +1,4 @@
-package conformance
+package vertexsuite
 
 import (
 	"crypto/sha256"
@@ -55,8 +55,8 @@ func as(changes ...envelopetest.Change) func(*tunnel.Vertex, *peer.Offer) {
 // withDNSName gives a certificate a name beside its SPIFFE ID.
 func withDNSName(c *x509.Certificate) { c.DNSNames = []string{"bob.example.org"} }
 
-// vertexHandshakeCases are about what an acceptor asks of an initiator.
-func vertexHandshakeCases() []vertexRow {
+// handshakeCases are about what an acceptor asks of an initiator.
+func handshakeCases() []Case {
 	rows := []offerRow{
 		{"initiator-of-another-ca", "an initiator of another CA", "VTX-3", alertUnknownCA, func(v *tunnel.Vertex, o *peer.Offer) {
 			o.Identity = rete.New(v.Rete.Domain).Issue("/user/bob")
@@ -84,14 +84,14 @@ func vertexHandshakeCases() []vertexRow {
 		{"unknown-protocol", "an unknown tunnel protocol", "VTX-1", alertNoApplicationProtocol, func(_ *tunnel.Vertex, o *peer.Offer) { o.Protocols = []string{"flor/9"} }},
 		{"no-protocol", "no tunnel protocol", "VTX-1", alertNoApplicationProtocol, func(_ *tunnel.Vertex, o *peer.Offer) { o.Protocols = nil }},
 	}
-	cases := []vertexRow{
+	cases := []Case{
 		{"handshake/target-certificate", "the target's certificate is shown by its name", "VTX-2 VTX-3", checkTargetCertificate},
 		{"handshake/prefers-flor-2", "of flor/1 and flor/2 the acceptor takes flor/2, also where it is offered last", "VTX-1 VTX-6", checkPreference},
 		{"handshake/no-tickets", "no session ticket is sent", "VTX-1", checkNoTickets},
 		{"handshake/ecdsa", "an initiator with an ECDSA P-256 key is taken", "VTX-1", checkECDSA},
 	}
 	for _, r := range rows {
-		cases = append(cases, vertexRow{"handshake/" + r.name, r.title + " is told so by an alert", r.rules, r.check})
+		cases = append(cases, Case{"handshake/" + r.name, r.title + " is told so by an alert", r.rules, r.check})
 	}
 	return cases
 }
@@ -171,9 +171,9 @@ func checkECDSA(t *trial.T, v *tunnel.Vertex) {
 	reaches(t, v, offer)
 }
 
-// vertexGateCases are about who may reach whom, and for how long.
-func vertexGateCases() []vertexRow {
-	return []vertexRow{
+// gateCases are about who may reach whom, and for how long.
+func gateCases() []Case {
+	return []Case{
 		{"gate/denied", "an initiator that ingress does not name is closed with 0x10", "VTX-4", checkDenied},
 		{"gate/allowed-elsewhere", "an initiator that may reach another target here is closed with 0x10", "VTX-4", checkAllowedElsewhere},
 		{"gate/denied-is-counted", "denials are counted by initiator", "VTX-4 OBS-6", checkDeniedCounted},
@@ -295,9 +295,9 @@ func checkTargetExpiry(t *trial.T, v *tunnel.Vertex) {
 	closedAtExpiry(t, conn, web.Cert.NotAfter)
 }
 
-// vertexStreamCases are about streams that an initiator opens.
-func vertexStreamCases() []vertexRow {
-	return []vertexRow{
+// streamCases are about streams that an initiator opens.
+func streamCases() []Case {
+	return []Case{
 		{"stream/echo", "after the answer 0 bytes go both ways", "VTX-6", checkEcho},
 		{"stream/server-first", "what the service says first arrives before the initiator has said anything", "VTX-6", checkServerFirst},
 		{"stream/refused-upstream", "where nobody listens the answer is 4", "VTX-6", checkRefusedUpstream},
@@ -513,9 +513,9 @@ func checkFlor1Refused(t *trial.T, v *tunnel.Vertex) {
 	}
 }
 
-// vertexDrainCases are about SIGTERM and what is left of a vertex.
-func vertexDrainCases() []vertexRow {
-	return []vertexRow{
+// drainCases are about SIGTERM and what is left of a vertex.
+func drainCases() []Case {
+	return []Case{
 		{"drain/control-stream", "each connection has a control stream that begins with 0x00", "VTX-15", checkControlStream},
 		{"drain/told", "on SIGTERM the control stream says 0x01", "VTX-15", checkDrainTold},
 		{"drain/open-stream-goes-on", "an open stream goes on while the vertex drains, and when it has ended the vertex exits 0", "VTX-15", checkDrainStream},
