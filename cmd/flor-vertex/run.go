@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +20,10 @@ import (
 	"github.com/florete/flor/vertex"
 )
 
+// apart are the attributes by which repeated warnings of one place are told
+// apart (OBS-4): their values are those of the artifact, or reasons.
+var apart = []string{"peer", "address", "reason", "principal", "listen", "initiator", "target"}
+
 // run is the vertex from its artifact to the end of its drain.
 func run(ctx context.Context, c *program.Context) error {
 	ids, err := openIdentities(c)
@@ -29,6 +34,7 @@ func run(ctx context.Context, c *program.Context) error {
 	if err != nil {
 		return err
 	}
+	c.Log = slog.New(program.Limit(c.Log.Handler(), program.LimitOptions{Keys: apart}))
 	counters := metrics.New()
 	v, err := vertex.New(payload, ids, vertex.Options{Log: c.Log, Registerer: counters.Registerer()})
 	if err != nil {

@@ -27,7 +27,11 @@ import (
 func TestMain(m *testing.M) {
 	// A program under the race detector sleeps a second before it exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	testscript.Main(m, map[string]func(){"flor": main, "flor-vertex": standIn.Main, "writer": writer.Main, "filler": filler.Main})
+	testscript.Main(m, map[string]func(){
+		"flor": main, "flor-vertex": standIn.Main, "writer": writer.Main, "filler": filler.Main,
+		"flor-coordinator": standIn.Main, "retectl": standIn.Main, // only installed, never run
+		"systemctl": fakeSystemctl, "systemd-sysusers": fakeTool, "systemd-tmpfiles": fakeTool,
+	})
 }
 
 // standIn is run in a vertex's place: it reads the payload as a vertex does, and

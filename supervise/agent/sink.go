@@ -63,7 +63,12 @@ func (s *logSink) logger(levels string) (*slog.Logger, func() error, error) {
 		}
 		shut = out.Close
 	}
-	return program.NewLogger(program.LogOptions{
+	log := program.NewLogger(program.LogOptions{
 		Sink: s.class, Out: out, Workload: "agent", Component: "run", Levels: parsed,
-	}), shut, nil
+	})
+	return slog.New(program.Limit(log.Handler(), program.LimitOptions{Keys: apart})), shut, nil
 }
+
+// apart are the attributes by which repeated warnings of one place are told
+// apart (OBS-4): their values are of bounded sets.
+var apart = []string{"workload", "state", "result", "reason"}

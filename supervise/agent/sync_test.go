@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -336,23 +335,18 @@ func TestRequestsDuringASyncAreOneMore(t *testing.T) {
 	w.relay.publish(2, w.setOf("alpha", 2, slowPoll, workloadOf("flor", behaviour{})))
 	release := w.relay.hold()
 	before := w.relay.count()
-	var asked sync.WaitGroup
-	ask := func() {
-		asked.Go(func() {
-			if got := w.sync(c, false, nil); got.Result != control.Unchanged {
-				t.Errorf("sync: %+v", got)
-			}
-		})
-	}
-	ask()
+	ask := func() *request { return w.agent.sync.queue.add(byRequest, false, nil) }
+	asked := []*request{ask()}
 	w.relay.untilFetched(t, before+1)
 	for range 10 {
-		ask()
+		asked = append(asked, ask())
 	}
-	// The ten have been sent once the agent has answered something after them.
-	time.Sleep(100 * time.Millisecond)
 	release()
-	asked.Wait()
+	for _, r := range asked {
+		if <-r.done; r.result.Result != control.Unchanged {
+			t.Errorf("sync: %+v", r.result)
+		}
+	}
 	if n := w.relay.count() - before; n < 2 || n > 3 {
 		t.Errorf("%d fetches for one sync and ten requests during it, want 2", n)
 	}
