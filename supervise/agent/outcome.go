@@ -24,7 +24,7 @@ type outcome struct {
 	control.SyncResult
 	// err is nil for applied and unchanged.
 	err error
-	// digest is that of a refused document.
+	// digest is that of a document that was offered in vain.
 	digest string
 	// gaveWay says that the sync was not done, because a document came in
 	// meanwhile; it comes after that.

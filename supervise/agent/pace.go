@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"time"
+
+	"github.com/florete/flor/supervise/control"
 )
 
 const (
@@ -33,6 +35,17 @@ type answer struct {
 	// that it was asked to; took, how long it did.
 	watches, watched bool
 	took             time.Duration
+}
+
+// of adds what became of the set that the answer brought. Only a refusal is the
+// set's own doing and will be repeated with it; one that found no room on disk,
+// or whose check broke, is tried again like any fault.
+func (a answer) of(o outcome) answer {
+	a.bad = o.digest != ""
+	if o.Result == control.Refused {
+		a.digest = o.digest
+	}
+	return a
 }
 
 // pacer decides when the next fetch is due and whether it is a watch (AGT-4.1).

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/florete/flor/supervise/control"
 )
 
 const even = 0.5 // the jitter that varies nothing
@@ -89,5 +91,32 @@ func TestJitterStaysWithinTenPercent(t *testing.T) {
 	want := []time.Duration{900 * time.Millisecond, time.Second, 1100 * time.Millisecond}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// AGT-4.1: what is this machine's own trouble is tried again soon, also with the
+// same set: space on a disk comes back without anybody telling the agent.
+func TestOnlyARefusedSetWaitsTheWholeInterval(t *testing.T) {
+	t.Parallel()
+	const interval = 5 * time.Minute
+	for _, tt := range []struct {
+		name   string
+		result control.Result
+		reason Reason
+		second time.Duration // the delay after the same outcome twice
+	}{
+		{"refused", control.Refused, Unservable, interval},
+		{"no room on disk", control.Failed, NotStaged, 500 * time.Millisecond},
+		{"the check broke", control.Failed, CheckFailed, 500 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := outcome{SyncResult: control.SyncResult{Result: tt.result, Reason: string(tt.reason)}, digest: "x"}
+			var p pacer
+			p.after(answer{}.of(o), interval, even)
+			if got := p.after(answer{}.of(o), interval, even); got != tt.second {
+				t.Errorf("the next fetch is due in %v, want %v", got, tt.second)
+			}
+		})
 	}
 }

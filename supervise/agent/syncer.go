@@ -163,9 +163,8 @@ func (s *syncer) judge(ctx context.Context, r *request, o outcome, reply client.
 		a.empty, a.watched, a.took = true, true, 0
 	}
 	a.wanting = reply.Status == client.UnknownNode || reply.Status == client.NotPublished
-	a.bad, a.digest = o.digest != "", o.digest
 	if !r.dryRun {
-		s.pause(a)
+		s.pause(a.of(o))
 	}
 	return o
 }
