@@ -117,8 +117,13 @@ func (n *Node) overdue(ctx context.Context, what string, last control.StatusDoc)
 func waitingPorts(status control.StatusDoc) []string {
 	var waiting []string
 	for _, workload := range status.Workloads {
-		if workload.Ready != nil {
-			waiting = append(waiting, workload.Ready.Waiting...)
+		if workload.Ready == nil {
+			continue
+		}
+		for _, what := range workload.Ready.Waiting {
+			if !strings.HasPrefix(what, "identity ") {
+				waiting = append(waiting, what)
+			}
 		}
 	}
 	return waiting

@@ -135,6 +135,22 @@ func (n *Node) Stop() error {
 	return errors.Join(r.endedBadly(), err)
 }
 
+// expectEnd lets no agent be started after the one that runs.
+func (n *Node) expectEnd() {
+	if n.run != nil {
+		n.run.signal(syscall.Signal(0), true)
+	}
+}
+
+// forget waits for an agent that something else ended.
+func (n *Node) forget() {
+	if n.run != nil {
+		<-n.run.ended
+		n.run.log.Close()
+		n.run = nil
+	}
+}
+
 // endedBadly says how an agent ended, with its last words.
 func (r *run) endedBadly() error {
 	text, _ := os.ReadFile(r.log.Name())

@@ -107,12 +107,15 @@ func (n *Namespace) Start(cmd *exec.Cmd) error {
 	return err
 }
 
-// Dial connects from inside the namespace. The address is literal: names would
-// be looked up outside.
-func (n *Namespace) Dial(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
+// DialContext connects from inside the namespace. The address is literal, since
+// a name would be looked up outside.
+func (n *Namespace) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if _, err := netip.ParseAddrPort(address); err != nil {
+		return nil, fmt.Errorf("dial in a network namespace: %w", err)
+	}
 	return inside(n, func() (net.Conn, error) {
 		var dialer net.Dialer
-		return dialer.DialContext(ctx, network, to.String())
+		return dialer.DialContext(ctx, network, address)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func serveHello(t *testing.T, h *Host, port uint16) netip.AddrPort {
 func ask(h *Host, at netip.AddrPort, within time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	c, err := h.Dial(ctx, "tcp", at)
+	c, err := h.DialContext(ctx, "tcp", at.String())
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +196,7 @@ func sendUnread(from, to *Host, size int64) error {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := from.Dial(ctx, "tcp", netip.AddrPortFrom(to.Addr, 9))
+	c, err := from.DialContext(ctx, "tcp", l.Addr().String())
 	if err != nil {
 		return err
 	}
@@ -228,6 +229,36 @@ func TestCommandsRunOnTheirHost(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "10.1.0.7/24") {
 		t.Errorf("the command saw\n%s", &out)
+	}
+}
+
+func TestPulledPlugEndsEveryProcessOfTheHost(t *testing.T) {
+	t.Parallel()
+	needNamespaces(t)
+	s := newSwitch(t)
+	a, b := newHost(t, s, "a", "10.1.0.1/24"), newHost(t, s, "b", "10.1.0.2/24")
+	var cmds []*exec.Cmd
+	for _, h := range []*Host{a, a, b} {
+		cmd := exec.Command("sleep", "1000")
+		if err := h.Start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		cmds = append(cmds, cmd)
+	}
+	if err := a.PullPlug(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, false, true} {
+		if got := slices.Contains(b.Processes(), cmds[i].Process.Pid); got != want {
+			t.Errorf("process %d runs on b: %v, want %v", i, got, want)
+		}
+	}
+	if left := a.Processes(); len(left) > 0 {
+		t.Errorf("processes are left on a: %d", left)
 	}
 }
 

@@ -34,7 +34,7 @@ type Seen struct {
 // Bounds of a watch: the pause between questions, and the time of one.
 const (
 	askEvery  = 20 * time.Millisecond
-	askWithin = 3 * time.Second
+	askWithin = 10 * time.Second
 )
 
 // StartWatch begins to ask. Stop ends it.
