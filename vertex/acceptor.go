@@ -81,7 +81,7 @@ func (v *Vertex) serve(conn *quic.Conn) {
 		_ = conn.CloseWithError(closeCode(Denied), Denied.String())
 		return
 	}
-	s := newSession(conn, limits, time.Now())
+	s := newSession(conn, limits, time.Now(), v.now())
 	if err := v.start(s); err != nil {
 		return
 	}

@@ -27,6 +27,7 @@ func (v *Vertex) sweep() {
 			continue
 		}
 		if s, ok := e.(*session); ok {
+			s.refresh(wallNow)
 			v.lookAfter(s, t, now)
 		}
 	}
@@ -35,7 +36,6 @@ func (v *Vertex) sweep() {
 // lookAfter retires what something newer has replaced, and closes what has
 // carried nothing for long (VTX-5).
 func (v *Vertex) lookAfter(s *session, t *tables, now time.Time) {
-	s.refresh(now)
 	switch {
 	case s.mtu.narrowed(s.traffic(now)):
 		v.log.Warn("path takes no large packets any more", "initiator", s.limits.initiator, "target", s.limits.target,

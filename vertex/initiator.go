@@ -131,7 +131,7 @@ func (v *Vertex) openPooled(ctx context.Context, p pair) (*streamLeg, error) {
 		return v.openAfter(ctx, pool, time.Time{})
 	}
 	h := newHedge(
-		func() time.Duration { return s.suspectIn(time.Now()) },
+		func() time.Duration { return s.suspectIn(v.now()) },
 		func(ctx context.Context) (*streamLeg, error) { return v.openOn(ctx, pool, s) },
 		func(ctx context.Context) (*streamLeg, error) { return v.openAfter(ctx, pool, time.Now()) },
 	)
@@ -164,7 +164,7 @@ func (v *Vertex) openOn(ctx context.Context, pool *pool, s *session) (*streamLeg
 		s.release()
 		return nil, err
 	}
-	s.nudge(time.Now())
+	s.nudge(v.now())
 	leg := &streamLeg{Stream: stream, session: s}
 	if s.raw {
 		return leg, nil
@@ -285,7 +285,7 @@ func (v *Vertex) dialTLS(host string, target spiffeid.ID, from *material) *tls.C
 // startDialled registers a new connection before anything is asked of it, so
 // that no table that comes into force now can miss it.
 func (v *Vertex) startDialled(conn *quic.Conn, limits bound) (*session, error) {
-	s := newSession(conn, limits, time.Now())
+	s := newSession(conn, limits, time.Now(), v.now())
 	if err := v.start(s); err != nil {
 		return nil, err
 	}

@@ -37,6 +37,21 @@ func (b *logBook) String() string {
 	return b.text.String()
 }
 
+// ends are the reasons for which connections ended, as the log has them.
+func (b *logBook) ends() []string {
+	var ends []string
+	for line := range strings.Lines(b.String()) {
+		if !strings.Contains(line, `msg="connection ended"`) {
+			continue
+		}
+		if _, rest, ok := strings.Cut(line, " reason="); ok {
+			reason, _, _ := strings.Cut(rest, " ")
+			ends = append(ends, reason)
+		}
+	}
+	return ends
+}
+
 // hold takes a port.
 func hold(t *testing.T, addr string) net.Listener {
 	t.Helper()

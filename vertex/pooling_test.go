@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/quic-go/quic-go"
 )
 
 // accepted counts the QUIC connections that the far vertex has now.
@@ -204,24 +202,6 @@ func awaitQuiet(t *testing.T, n *node) {
 		}
 		return time.Since(since) > 2*quiet
 	})
-}
-
-// VTX-5: a connection that went silent is suspect; a request does not wait for
-// its time-out but is answered on a fresh one beside it. The vertex that comes
-// back has another key, so that no reset tells of the restart.
-func TestRequestOnASilentConnectionIsAnsweredOnAFreshOne(t *testing.T) {
-	t.Parallel()
-	d := newDuo(t, backend(t, echo))
-	d.dial(t)
-	d.far.kill()
-	d.far = raise(t, d.farPlan.payload(t), d.farIDs, Options{ResetKey: &quic.StatelessResetKey{1}})
-	begun := time.Now()
-	c := d.dial(t)
-	send(t, c, "x")
-	expect(t, c, "x")
-	if took := time.Since(begun); took > suspectAfter+2*time.Second {
-		t.Errorf("took %v, want about %v", took, suspectAfter)
-	}
 }
 
 // VTX-10, OBS-4

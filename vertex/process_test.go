@@ -11,7 +11,9 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
@@ -87,6 +89,7 @@ func (w *wallet) errand(t testing.TB, payload *schema.Vertex) errand {
 // end stops the process, if it is still there, and shows its log if the test failed.
 func (o *outside) end() {
 	o.in.Close()
+	_ = o.cmd.Process.Signal(syscall.SIGCONT)
 	_ = o.cmd.Wait()
 	if o.t.Failed() {
 		o.t.Logf("log of a vertex's process:\n%s", o.log)
@@ -97,6 +100,13 @@ func (o *outside) end() {
 func (o *outside) kill() {
 	_ = o.cmd.Process.Kill()
 	_ = o.cmd.Wait()
+}
+
+// sleep stops the process for a while (SIGSTOP), like a machine that is put to sleep.
+func (o *outside) sleep(d time.Duration) {
+	_ = o.cmd.Process.Signal(syscall.SIGSTOP)
+	time.Sleep(d)
+	_ = o.cmd.Process.Signal(syscall.SIGCONT)
 }
 
 // ready is what the process logs once it can dial and be dialled.

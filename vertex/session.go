@@ -35,9 +35,14 @@ type session struct {
 	lively  time.Time // wall clock at which packets had certainly just arrived
 }
 
-func newSession(conn *quic.Conn, limits bound, now time.Time) *session {
-	raw := conn.ConnectionState().TLS.NegotiatedProtocol == rawProtocol
-	return &session{conn: conn, limits: limits, raw: raw, born: now, mtu: mtuWatch{born: now}, lastUse: now, heard: wall(now)}
+// newSession is for a connection whose handshake was complete at a moment, of
+// which wallNow is the time by the vertex's wall clock.
+func newSession(conn *quic.Conn, limits bound, now, wallNow time.Time) *session {
+	return &session{
+		conn: conn, limits: limits, born: now, mtu: mtuWatch{born: now}, lastUse: now,
+		raw:   conn.ConnectionState().TLS.NegotiatedProtocol == rawProtocol,
+		heard: wall(wallNow), looked: wall(wallNow),
+	}
 }
 
 func (s *session) bounds() bound { return s.limits }
@@ -126,9 +131,9 @@ func (s *session) saturate() {
 // refresh looks after the connection once a second. One that is silent
 // although the dialler keeps it alive is asked in a way that a peer which has
 // restarted answers.
-func (s *session) refresh(now time.Time) {
-	if s.suspectIn(now) <= 0 {
-		s.nudge(now)
+func (s *session) refresh(wallNow time.Time) {
+	if s.suspectIn(wallNow) <= 0 {
+		s.nudge(wallNow)
 	}
 	carried := carriedBy(s.conn.ConnectionStats())
 	s.mu.Lock()
@@ -173,20 +178,25 @@ func (s *session) idle(now time.Time, d time.Duration) bool {
 // wall strips the monotonic reading: monotonic clocks stop in suspend.
 func wall(t time.Time) time.Time { return t.Round(0) }
 
-// look notes whether packets have arrived since the last look. QUIC tells how
-// many there were but not when.
+// look notes whether packets have arrived since the last look, by the wall
+// clock. QUIC tells how many there were but not when: after a sleep they may
+// well be as old as the last look. What was heard at a time that a clock which
+// is set back has yet to come to, was heard now.
 func (s *session) look(now time.Time) {
 	packets := s.conn.ConnectionStats().PacketsReceived
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now = wall(now)
-	if packets != s.packets {
-		s.packets, s.heard = packets, now
-		if now.Sub(s.looked) < quiet {
-			s.lively = now
-		}
+	since := now.Sub(s.looked)
+	switch {
+	case packets != s.packets && since >= suspectAfter:
+		s.heard = s.looked
+	case packets != s.packets && since < quiet:
+		s.heard, s.lively = now, now
+	case packets != s.packets || now.Before(s.heard):
+		s.heard = now
 	}
-	s.looked = now
+	s.packets, s.looked = packets, now
 }
 
 // suspectIn tells how long the connection is still above suspicion if nothing
