@@ -52,6 +52,10 @@ type MutantOptions struct {
 	Parallel int            // how many cases run at once; 0 counts as 1
 }
 
+func (o MutantOptions) selects(m mutant.Mutant) bool {
+	return o.Only == nil || o.Only.MatchString(m.Name)
+}
+
 // KillMutants builds a subject with all its mutants, and runs each mutant against
 // the cases that it names; and every case once while no mutant is on, which tells
 // that it is the mutants that fail.
@@ -105,7 +109,7 @@ func (s Subject) trials(built Built, o MutantOptions) ([]attempt, error) {
 		}
 	}
 	for _, m := range s.mutants {
-		if o.Only != nil && !o.Only.MatchString(m.Name) {
+		if !o.selects(m) {
 			continue
 		}
 		built.Env = []string{mutant.Env(m.Name)}
@@ -128,7 +132,7 @@ func (s Subject) sumUp(trials []attempt, o MutantOptions) MutantReport {
 	byMutant := map[string]*Killing{}
 	kills := map[string]bool{} // cases that fail some mutant
 	for _, m := range s.mutants {
-		if o.Only == nil || o.Only.MatchString(m.Name) {
+		if o.selects(m) {
 			byMutant[m.Name] = &Killing{Mutant: m.Name}
 		}
 	}
@@ -202,3 +206,34 @@ func (r MutantReport) Faults() []string {
 	}
 	return faults
 }
+
+// MutantReports are those of all subjects.
+type MutantReports []MutantReport
+
+// Good tells whether every report is.
+func (rs MutantReports) Good() bool {
+	return !slices.ContainsFunc(rs, func(r MutantReport) bool { return !r.Good() })
+}
+
+// ExitCode is 0 if every report is good, else 1.
+func (rs MutantReports) ExitCode() int {
+	if rs.Good() {
+		return 0
+	}
+	return 1
+}
+
+// Summary is the reports in one line.
+func (rs MutantReports) Summary() string {
+	mutants, faults := 0, 0
+	for _, r := range rs {
+		mutants, faults = mutants+len(r.Mutants), faults+len(r.Faults())
+	}
+	if faults > 0 {
+		return fmt.Sprintf("failure: %d mutants, %d faults", mutants, faults)
+	}
+	return fmt.Sprintf("success: %d mutants, none survived; every case kills at least one", mutants)
+}
+
+// WriteJSON writes the reports for programs.
+func (rs MutantReports) WriteJSON(w io.Writer) error { return encodeJSON(w, rs) }

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"slices"
+
 	"github.com/florete/flor/conformance/internal/mutant"
 )
 
@@ -12,10 +14,20 @@ type Subject struct {
 	Suite   string   // by which it is checked
 	Program string   // its package; empty: packages in this process
 	With    []string // packages of programs that have to lie beside it
+	// Features are what it claims to have, where that is not everything.
+	Features []string
 
 	cases   func(Built) ([]Case, error)
 	mutants []mutant.Mutant // of Program
 }
+
+// Cases returns the subject's suite, to be looked at and not to be run: there is
+// no program.
+func (s Subject) Cases() ([]Case, error) { return s.cases(Built{Program: s.Program}) }
+
+// HasMutants tells whether there are mutants of the subject among those that are
+// selected.
+func (s Subject) HasMutants(o MutantOptions) bool { return slices.ContainsFunc(s.mutants, o.selects) }
 
 // Built is a subject's program, built.
 type Built struct {
@@ -28,5 +40,23 @@ type Built struct {
 func Subjects() []Subject {
 	return []Subject{
 		{Name: "packages", Suite: VectorSuite, cases: func(Built) ([]Case, error) { return Vectors(Own{}) }},
+		{
+			Name: "program-coordinator", Suite: ProgramSuite, Program: "cmd/flor-coordinator",
+			cases:   asProgram(ProgramOptions{Name: "relay", Payload: `{"schema_version":"1.0","listen":{"sync":"{{address}}","publish":"{{address}}"}}`}),
+			mutants: programMutants(),
+		},
+		{
+			Name: "program-tenant", Suite: ProgramSuite, Program: "examples/tenant",
+			Features: []string{"artifact", "control", "log", "payload", "sink", "start", "stop"},
+			cases:    asProgram(ProgramOptions{Name: "files", Payload: `{"listen":"127.0.0.1:0"}`}),
+		},
+	}
+}
+
+// asProgram has a program checked by the suite for programs.
+func asProgram(o ProgramOptions) func(Built) ([]Case, error) {
+	return func(b Built) ([]Case, error) {
+		o.Env = b.Env
+		return Program([]string{b.Program}, o)
 	}
 }

@@ -51,6 +51,14 @@ type Result struct {
 	Words        string   `json:"words,omitempty"` // why it failed or was skipped
 }
 
+// Lasting is the report without what differs between two runs of the same source:
+// version and seed. It is what is committed.
+func (r Report) Lasting() Report {
+	r.Target.Tool, _, _ = strings.Cut(r.Target.Tool, " ")
+	r.Seed, r.Repeat = 0, 1
+	return r
+}
+
 func newResult(c Case) Result {
 	return Result{ID: c.ID(), Title: c.Title, Feature: c.Feature, Requirements: c.Requirements}
 }

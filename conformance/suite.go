@@ -51,7 +51,7 @@ type Options struct {
 func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 	report := Report{Target: target, Seed: o.Seed, Repeat: max(o.Repeat, 1), Total: len(cases)}
 	for _, c := range cases {
-		if o.Only == nil || o.Only.MatchString(c.ID()) {
+		if o.selects(c) {
 			report.Cases = append(report.Cases, newResult(c))
 		}
 	}
@@ -73,6 +73,8 @@ func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 	report.settle(o.Features, cases)
 	return report
 }
+
+func (o Options) selects(c Case) bool { return o.Only == nil || o.Only.MatchString(c.ID()) }
 
 // judge runs one case.
 func (o Options) judge(ctx context.Context, c Case, times int) (Verdict, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/florete/flor/conformance/internal/checkout"
 	"github.com/florete/flor/conformance/internal/mutant"
@@ -34,13 +35,22 @@ func OpenWorkshop(ctx context.Context, dir string) (*Workshop, error) {
 // Close removes what was built.
 func (w *Workshop) Close() error { return os.RemoveAll(w.dir) }
 
-// Cases builds a subject's programs and returns its suite against them.
-func (w *Workshop) Cases(ctx context.Context, s Subject) ([]Case, error) {
+// Check builds a subject's programs and runs its suite against them (CNF-5). A
+// subject of which no case is selected is not built, and its report has no cases.
+func (w *Workshop) Check(ctx context.Context, s Subject, tool string, o Options) (Report, error) {
+	cases, err := s.Cases()
+	if err != nil || !slices.ContainsFunc(cases, o.selects) {
+		return Report{}, err
+	}
 	built, err := w.build(ctx, s, "clean", "")
 	if err != nil {
-		return nil, err
+		return Report{}, err
 	}
-	return s.cases(built)
+	if cases, err = s.cases(built); err != nil {
+		return Report{}, err
+	}
+	o.Features = s.Features
+	return Run(ctx, Target{Tool: tool, Command: []string{s.Name}}, cases, o), nil
 }
 
 // build builds the programs of a subject, the one that is checked with an overlay.

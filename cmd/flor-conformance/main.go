@@ -62,8 +62,11 @@ func newApp(stdout, stderr io.Writer) *cli.Command {
 		Name: "flor-conformance", Usage: "check an implementation against the contract",
 		Writer: stdout, ErrWriter: stderr, HideVersion: true, Suggest: true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
-		Commands:       []*cli.Command{vectorsCommand(stdout), verifierCommand(stdout)},
+		Commands:       []*cli.Command{vectorsCommand(stdout), selfCommand(stdout)},
 		Action:         needCommand,
+	}
+	for _, s := range suites() {
+		app.Commands = append(app.Commands, s.command(stdout))
 	}
 	for _, cmd := range append(app.Commands, app) {
 		cmd.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} }

@@ -31,26 +31,6 @@ func vectorsCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-func verifierCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
-		Name:      "verifier",
-		Usage:     "check a program that is called with: verify <directory>",
-		ArgsUsage: "-- CMD [ARG…]",
-		Flags:     runFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			argv := cmd.Args().Slice()
-			if len(argv) == 0 && !cmd.Bool("list") {
-				return usage("no verifier: give its command after --")
-			}
-			cases, err := conformance.Vectors(conformance.Command(argv))
-			if err != nil {
-				return err
-			}
-			return runSuite(ctx, cmd, stdout, cases, argv)
-		},
-	}
-}
-
 // runFlags are the flags of every suite (CNF-3).
 func runFlags() []cli.Flag {
 	return []cli.Flag{
@@ -58,6 +38,7 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "run", Usage: "run only cases whose ID matches `REGEXP`"},
 		&cli.StringSliceFlag{Name: "features", Usage: "what the implementation claims to have, default everything: `LIST`"},
 		&cli.IntFlag{Name: "repeat", Value: 1, Usage: "run each case `N` times"},
+		&cli.IntFlag{Name: "parallel", Value: 4, Usage: "run `N` cases at once"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`N` decides the order of cases"},
 		&cli.StringFlag{Name: "json", Usage: "write the report as JSON to `FILE`, - is standard output"},
 		&cli.StringFlag{Name: "junit", Usage: "write the report as JUnit's XML to `FILE`"},
@@ -81,15 +62,22 @@ func runSuite(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []c
 }
 
 func readOptions(cmd *cli.Command, cases []conformance.Case) (conformance.Options, error) {
-	o := conformance.Options{Repeat: cmd.Int("repeat"), Seed: cmd.Uint64("seed")}
-	if o.Repeat < 1 {
-		return o, usage("--repeat %d: want at least 1", o.Repeat)
+	o, err := readRunOptions(cmd)
+	if err != nil || !cmd.IsSet("features") {
+		return o, err
 	}
-	if cmd.IsSet("features") {
-		o.Features = cmd.StringSlice("features")
-		if err := conformance.CheckFeatures(o.Features, cases); err != nil {
-			return o, &usageError{fmt.Errorf("--features: %w", err)}
-		}
+	o.Features = cmd.StringSlice("features")
+	if err := conformance.CheckFeatures(o.Features, cases); err != nil {
+		return o, &usageError{fmt.Errorf("--features: %w", err)}
+	}
+	return o, nil
+}
+
+// readRunOptions reads what says how cases are run, whatever they are about.
+func readRunOptions(cmd *cli.Command) (conformance.Options, error) {
+	o := conformance.Options{Repeat: cmd.Int("repeat"), Parallel: cmd.Int("parallel"), Seed: cmd.Uint64("seed")}
+	if o.Repeat < 1 || o.Parallel < 1 {
+		return o, usage("--repeat %d, --parallel %d: want at least 1", o.Repeat, o.Parallel)
 	}
 	if !cmd.IsSet("run") {
 		return o, nil
@@ -114,9 +102,16 @@ func list(stdout io.Writer, cases []conformance.Case, only *regexp.Regexp) error
 	return nil
 }
 
+// writer is a report, or several.
+type writer interface {
+	WriteTable(io.Writer) error
+	WriteJSON(io.Writer) error
+	WriteJUnit(io.Writer) error
+}
+
 // writeReport writes the report in every form that was asked for. The table
 // goes to standard output unless JSON does.
-func writeReport(cmd *cli.Command, stdout io.Writer, report *conformance.Report) error {
+func writeReport(cmd *cli.Command, stdout io.Writer, report writer) error {
 	if cmd.String("json") == "-" {
 		if err := report.WriteJSON(stdout); err != nil {
 			return err

@@ -5,4 +5,6 @@ type Descendant struct {
 	PID, Group int
 	Name       string
 	Environ    string // NAME=value, a zero byte after each
+
+	ended bool // and is not yet waited for
 }

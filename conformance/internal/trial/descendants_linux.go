@@ -28,6 +28,18 @@ func Descendants(pid int) []Descendant {
 	return found
 }
 
+// Group lists the processes of a process group that have not ended.
+func Group(pgid int) []int {
+	var found []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		if d, _, ok := readStat(path); ok && d.Group == pgid && !d.ended {
+			found = append(found, d.PID)
+		}
+	}
+	return found
+}
+
 // readStat reads one process; one that has just ended is not ok.
 func readStat(path string) (d Descendant, parent int, ok bool) {
 	text, err := os.ReadFile(path)
@@ -45,6 +57,7 @@ func readStat(path string) (d Descendant, parent int, ok bool) {
 	if _, err := fmt.Sscan(rest[end+1:], &state, &parent, &d.Group); err != nil {
 		return d, 0, false
 	}
+	d.ended = state == "Z" || state == "X"
 	environ, err := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
 	d.Environ = string(bytes.TrimRight(environ, "\x00")) + "\x00"
 	return d, parent, err == nil

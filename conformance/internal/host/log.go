@@ -1,0 +1,145 @@
+package host
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Daemon is a log daemon, which takes datagrams on a unix socket (OBS-1).
+type Daemon struct {
+	h    *Host
+	path string
+	conn *net.UnixConn
+	read sync.WaitGroup
+
+	mu      sync.Mutex
+	records []string
+}
+
+// Syslog gives the program a connected unix datagram socket as fds 1 and 2, and
+// starts a log daemon that keeps what comes.
+func (h *Host) Syslog() *Daemon {
+	d := h.SilentSyslog()
+	d.keep()
+	return d
+}
+
+// SilentSyslog is Syslog with a daemon that takes nothing from its socket.
+func (h *Host) SilentSyslog() *Daemon {
+	d := &Daemon{h: h, path: filepath.Join(h.Mkdir("dev"), "log")}
+	d.Listen()
+	sink, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: d.path, Net: "unixgram"})
+	h.Check(err, "connect to the log daemon")
+	defer sink.Close()
+	file, err := sink.File()
+	h.Check(err, "take the descriptor of the log daemon")
+	h.Cleanup(func() { _ = file.Close() })
+	h.Log, h.Vars["FLORWL_LOG_SINK"] = file, "syslog"
+	return d
+}
+
+// Listen opens the daemon's socket, again after Close.
+func (d *Daemon) Listen() {
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: d.path, Net: "unixgram"})
+	d.h.Check(err, "listen as a log daemon")
+	d.conn = conn
+	d.h.Cleanup(d.Close)
+}
+
+// Restart closes the daemon's socket and opens a new one at its path.
+func (d *Daemon) Restart() {
+	d.Close()
+	d.mu.Lock()
+	d.records = nil
+	d.mu.Unlock()
+	d.Listen()
+	d.keep()
+}
+
+// Close ends the daemon and removes its socket.
+func (d *Daemon) Close() {
+	_ = d.conn.Close()
+	d.read.Wait()
+	_ = os.Remove(d.path)
+}
+
+func (d *Daemon) keep() {
+	conn := d.conn
+	d.read.Go(func() {
+		record := make([]byte, 64<<10)
+		for {
+			n, err := conn.Read(record)
+			if err != nil {
+				return
+			}
+			d.mu.Lock()
+			d.records = append(d.records, string(record[:n]))
+			d.mu.Unlock()
+		}
+	})
+}
+
+// Records are what has come so far, a datagram each.
+func (d *Daemon) Records() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.records...)
+}
+
+// Fill sends datagrams to the daemon until its socket takes no more: a daemon
+// that is stuck.
+func (d *Daemon) Fill() {
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: d.path, Net: "unixgram"})
+	d.h.Check(err, "connect to the log daemon")
+	defer conn.Close()
+	raw, err := conn.SyscallConn()
+	d.h.Check(err, "fill the log daemon's socket")
+	const most = 1 << 16 // far over any system's limit
+	for range most {
+		var sent error
+		err := raw.Control(func(fd uintptr) {
+			sent = syscall.Sendto(int(fd), []byte("x"), syscall.MSG_DONTWAIT, nil)
+		})
+		d.h.Check(err, "fill the log daemon's socket")
+		if sent != nil {
+			return
+		}
+	}
+	d.h.Fatalf("the log daemon's socket cannot be filled on this machine")
+}
+
+// Writes gives the program a pipe that keeps its writes apart as fds 1 and 2, and
+// returns a function that reads them until the program has closed it; nil where
+// there is no such pipe.
+func (h *Host) Writes() func() []string {
+	r, w := h.packetPipe()
+	if r == nil {
+		return nil
+	}
+	h.Log = w
+	var (
+		writes []string
+		read   sync.WaitGroup
+	)
+	read.Go(func() {
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := r.Read(buf)
+			if err != nil {
+				return
+			}
+			writes = append(writes, string(buf[:n]))
+		}
+	})
+	h.Cleanup(func() { _, _ = w.Close(), r.Close(); read.Wait() })
+	return func() []string {
+		_ = w.Close()
+		_ = r.SetReadDeadline(time.Now().Add(Grace)) // a process that is left may hold it
+		read.Wait()
+		return writes
+	}
+}
