@@ -18,7 +18,7 @@ func newApp(c *console) *cli.Command {
 		Suggest:        true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "repo", Usage: "the repository; default is the nearest parent `DIR` with rete.yaml"},
+			&cli.StringFlag{Name: "repo", TakesFile: true, Usage: "the repository; default is the nearest parent `DIR` with rete.yaml"},
 		},
 		Commands: []*cli.Command{
 			initCommand(c),

@@ -24,7 +24,7 @@ func caInitCommand(c *console) *cli.Command {
 		Name:  "init",
 		Usage: "make the root CA that rete.yaml names, where there is none yet",
 		Flags: append(sourceFlags(),
-			&cli.StringFlag{Name: "ca-key", Usage: "use the private key in the PEM `FILE` (PKCS#8, Ed25519) instead of a new one"},
+			&cli.StringFlag{Name: "ca-key", TakesFile: true, Usage: "use the private key in the PEM `FILE` (PKCS#8, Ed25519) instead of a new one"},
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key without a passphrase"},
 			&cli.BoolFlag{Name: "force", Usage: "replace the certificate; the key of that name is set aside, not lost"},
 			passphraseFlag(),

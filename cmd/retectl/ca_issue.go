@@ -72,7 +72,7 @@ func caIssueCommand(c *console) *cli.Command {
 		Flags: append(sourceFlags(),
 			&cli.StringFlag{Name: "kind", Required: true, Usage: "user, service, node, vertex or management-plane"},
 			&cli.StringFlag{Name: "name", Required: true, Usage: "the `NAME`; <node>/<name> for a node's own service, and for a vertex"},
-			&cli.StringFlag{Name: "out", Usage: "write <leaf>.crt and <leaf>.key into `DIR`, outside of the repository (not for management-plane)"},
+			&cli.StringFlag{Name: "out", TakesFile: true, Usage: "write <leaf>.crt and <leaf>.key into `DIR`, outside of the repository (not for management-plane)"},
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write a signer's private key without a passphrase"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite existing files"},
 			validityFlag(), caKeyFlag(), passphraseFlag(),

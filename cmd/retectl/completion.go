@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/compiler/facade"
 	"github.com/florete/flor/envelope/schema"
 )
@@ -21,6 +23,9 @@ func (c *console) offerCompletion(root *cli.Command) *cli.Command {
 		completion.Hidden = false
 		completion.Usage = "print a completion script for bash, zsh, fish or pwsh"
 		settle(completion)
+		if fish := completion.Command("fish"); fish != nil {
+			offerFiles(fish, filesWanted(root))
+		}
 	}
 	c.completeBelow(root)
 	return root
@@ -31,6 +36,63 @@ func (c *console) completeBelow(cmd *cli.Command) {
 	for _, sub := range cmd.Commands {
 		c.completeBelow(sub)
 	}
+}
+
+// offerFiles lets fish offer files where a file is wanted, which the library's
+// script does for the other shells only.
+func offerFiles(fish *cli.Command, behind []string) {
+	script := fish.Action
+	fish.Action = func(ctx context.Context, cmd *cli.Command) error {
+		if err := script(ctx, cmd); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(cmd.Root().Writer, fishFiles, strings.Join(behind, " "))
+		return err
+	}
+}
+
+const fishFiles = `
+# Offer files behind the flags and commands that want one.
+function __retectl_wants_file
+    set -l before (commandline -opc)
+    contains -- $before[-1] %s
+end
+complete -c retectl -n __retectl_wants_file -F
+`
+
+// filesWanted are the words behind which the name of a file is due: flags of
+// all commands, and the command that takes a file as its argument.
+func filesWanted(cmd *cli.Command) []string {
+	words := []string{"sign"}
+	for _, flag := range cmd.Flags {
+		if takesFile(flag) {
+			for _, name := range flag.Names() {
+				words = append(words, dashes(name)+name)
+			}
+		}
+	}
+	for _, sub := range cmd.Commands {
+		words = append(words, filesWanted(sub)...)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+func takesFile(flag cli.Flag) bool {
+	switch f := flag.(type) {
+	case *cli.StringFlag:
+		return f.TakesFile
+	case *cli.StringSliceFlag:
+		return f.TakesFile
+	}
+	return false
+}
+
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-"
+	}
+	return "--"
 }
 
 // complete prints the candidates for the word at the cursor, a line each. The
@@ -51,6 +113,8 @@ func (c *console) complete(ctx context.Context, cmd *cli.Command) {
 		c.offer(slices.Sorted(maps.Keys(allCodes())))
 	case cmd.Name == "revoke":
 		c.offer(everyName(c.written(cmd)))
+	case cmd.Name == string(compiler.StepSwitch), cmd.Name == string(compiler.StepRetire):
+		c.offer(signerNames(c.written(cmd)))
 	default:
 		cli.DefaultCompleteWithFlags(ctx, cmd)
 	}
@@ -97,6 +161,7 @@ var namesForFlag = map[string]func(*facade.Source) []string{
 	"as":     userNames,
 	"to":     writtenServices,
 	"signer": signerNames,
+	"resign": signerNames,
 	"who":    everyName,
 }
 

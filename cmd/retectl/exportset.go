@@ -15,7 +15,7 @@ func exportSetCommand(c *console) *cli.Command {
 		Description: "For when the network is what is broken. On the node: flor agent sync --from FILE.",
 		Flags: append(sourceFlags(),
 			&cli.StringFlag{Name: "node", Required: true, Usage: "the `NODE` whose set it is"},
-			&cli.StringFlag{Name: "out", Usage: "write to `FILE`, readable for its owner; default is standard output"},
+			&cli.StringFlag{Name: "out", TakesFile: true, Usage: "write to `FILE`, readable for its owner; default is standard output"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
 		),
 		Action: c.exportSet,

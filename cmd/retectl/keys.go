@@ -26,7 +26,7 @@ const maxPassphrase = 4 << 10
 const passphraseVariable = "RETECTL_PASSPHRASE"
 
 func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "passphrase-file", Usage: "read the keys' passphrase from the first line of `FILE`"}
+	return &cli.StringFlag{Name: "passphrase-file", TakesFile: true, Usage: "read the keys' passphrase from the first line of `FILE`"}
 }
 
 func signerFlag() cli.Flag {
@@ -135,7 +135,7 @@ func (c *console) chooseSigner(cmd *cli.Command, ask ca.Passphrase) compiler.Cho
 }
 
 func caKeyFlag() cli.Flag {
-	return &cli.StringFlag{Name: "ca-key", Usage: "take the root's private key from the PEM `FILE` (PKCS#8) instead of the key ring"}
+	return &cli.StringFlag{Name: "ca-key", TakesFile: true, Usage: "take the root's private key from the PEM `FILE` (PKCS#8) instead of the key ring"}
 }
 
 // authority opens the root CA of the view, with its key from --ca-key or the key

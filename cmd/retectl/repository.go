@@ -52,7 +52,7 @@ func namesDirectory(dir string) error {
 // sourceFlags choose what is read.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "read `FILE|GLOB` instead of what is found; may be repeated"},
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, TakesFile: true, Usage: "read `FILE|GLOB` instead of what is found; may be repeated"},
 	}
 }
 
