@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/florete/flor/relay"
@@ -223,6 +224,13 @@ func checkMode(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s has mode %s, want %s", name, got, args[0])
 		}
 	}
+}
+
+// checkSARIF holds a log against the schema of SARIF 2.1.0: sarif <file>
+func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
+	log, err := sarif.FromString(ts.ReadFile(args[0]), sarif.WithStrictValidation())
+	ts.Check(err)
+	ts.Check(log.Validate())
 }
 
 // alterFile replaces text in a file: alter <file> <old> <new>

@@ -59,16 +59,17 @@ func (r reportedFaults) Unwrap() error { return r.SourceError }
 // loading the source came to. Faults remain an error, for the exit code alone.
 func (c *console) report(format string, loaded *compiler.Loaded, err error) error {
 	var found diag.List
+	var texts diag.Sources
 	var faults *compiler.SourceError
 	switch {
 	case errors.As(err, &faults):
-		found = faults.Diagnostics
+		found, texts = faults.Diagnostics, faults.Texts
 	case err != nil:
 		return err
 	default:
-		found = loaded.Warnings
+		found, texts = loaded.Warnings, loaded.Texts
 	}
-	if err := c.writeFindings(format, found); err != nil {
+	if err := c.writeFindings(format, found, texts); err != nil {
 		return err
 	}
 	if faults != nil {
@@ -77,10 +78,10 @@ func (c *console) report(format string, loaded *compiler.Loaded, err error) erro
 	return nil
 }
 
-func (c *console) writeFindings(format string, found diag.List) error {
+func (c *console) writeFindings(format string, found diag.List, texts diag.Sources) error {
 	if format == formatSARIF {
 		tool := diag.Tool{Name: "retectl", Version: buildVersion(), URL: homepage}
 		return diag.WriteSARIF(c.out, found, tool, compiler.Registry())
 	}
-	return diag.WriteJSON(c.out, found)
+	return diag.WriteJSON(c.out, found, texts)
 }

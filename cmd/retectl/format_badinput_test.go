@@ -26,6 +26,7 @@ func TestBadInput(t *testing.T) {
 		Condition: func(name string) (bool, error) { return name == "root" && os.Geteuid() == 0, nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"alter":  alterFile,
+			"sarif":  checkSARIF,
 			"fill":   fillFile,
 			"crlf":   makeForeign,
 			"faults": writeFaults,

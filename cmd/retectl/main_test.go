@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			"agent":       startAgent,
 			"mode":        checkMode,
 			"alter":       alterFile,
+			"sarif":       checkSARIF,
 		},
 	})
 }

@@ -145,11 +145,12 @@ func TestJSON(t *testing.T) {
 		unused.At(span("b<", 1, 1, 2), "odd"),
 		unknown.At(span("a", 2, 3, 5), "no").Also(span("a", 1, 1, 2), "first").Suggest("yes"),
 	}
-	if err := diag.WriteJSON(&b, list); err != nil {
+	sources := diag.Sources{"a": []byte("twice: 1\n  \x1bé: {x: y}\n")}
+	if err := diag.WriteJSON(&b, list, sources); err != nil {
 		t.Fatal(err)
 	}
 	want := `{
-  "schema_version": "1.0",
+  "schema_version": "1.1",
   "valid": false,
   "error_count": 1,
   "warning_count": 1,
@@ -160,7 +161,9 @@ func TestJSON(t *testing.T) {
       "severity": "error",
       "message": "no",
       "place": {"file": "a", "start": {"line": 2, "column": 3}, "end": {"line": 2, "column": 5}},
-      "related": [{"message": "first", "place": {"file": "a", "start": {"line": 1, "column": 1}, "end": {"line": 1, "column": 2}}}],
+      "excerpt": {"text": "  \ufffdé: {x: y}", "start": 2, "end": 4},
+      "related": [{"message": "first", "place": {"file": "a", "start": {"line": 1, "column": 1}, "end": {"line": 1, "column": 2}},
+        "excerpt": {"text": "twice: 1", "start": 0, "end": 1}}],
       "suggestion": "yes"
     },
     {
@@ -176,8 +179,33 @@ func TestJSON(t *testing.T) {
 		t.Errorf("JSON differs (-want +got):\n%s", diff)
 	}
 	b.Reset()
-	if err := diag.WriteJSON(&b, nil); err != nil || !strings.Contains(b.String(), `"diagnostics": []`) {
+	if err := diag.WriteJSON(&b, nil, nil); err != nil || !strings.Contains(b.String(), `"diagnostics": []`) {
 		t.Errorf("an empty list gives %v\n%s", err, &b)
+	}
+}
+
+// An excerpt for programs is short, and its range lies within it, whatever the
+// place says of the line.
+func TestExcerptsForProgramsAreWindows(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 200) + "HERE" + strings.Repeat("y", 200)
+	for name, c := range map[string]struct {
+		line     string
+		from, to int
+		want     *diag.Excerpt
+	}{
+		"a long line":                {long, 201, 205, &diag.Excerpt{Text: strings.Repeat("é", 60) + "HERE" + strings.Repeat("y", 96), Start: 60, End: 64}},
+		"tabs stay":                  {"\ta:\tbc", 5, 7, &diag.Excerpt{Text: "\ta:\tbc", Start: 4, End: 6}},
+		"behind the end of the line": {"a:", 9, 9, &diag.Excerpt{Text: "a:", Start: 2, End: 2}},
+		"an empty line":              {" ", 1, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := diag.NewReport(diag.List{unused.At(span("x", 1, c.from, c.to), "odd")}, diag.Sources{"x": []byte(c.line)})
+			if diff := cmp.Diff(c.want, report.Diagnostics[0].Excerpt); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

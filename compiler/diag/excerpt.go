@@ -13,6 +13,17 @@ const (
 	tabWidth     = 4
 )
 
+// Excerpt is the line of source at a place, for programs: at most 160
+// characters of it, those around the place.
+type Excerpt struct {
+	// Text has no character that steers a terminal, but tabs as they are.
+	Text string `json:"text"`
+	// Start and End say what of Text is meant, in characters from 0; End is
+	// behind the last one.
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
 // excerpt is a line of source and the caret under it.
 type excerpt struct{ text, indent, caret string }
 
@@ -22,12 +33,55 @@ type excerpts struct {
 	lines   map[string][][]byte
 }
 
-// of gives the excerpt of a place, if its text is known and there is something
-// to see on the line.
+func newExcerpts(sources Sources) excerpts {
+	return excerpts{sources: sources, lines: map[string][][]byte{}}
+}
+
+// of gives the excerpt of a place for a terminal, if there is one.
 func (e excerpts) of(p Place) (excerpt, bool) {
-	text, ok := e.sources[p.File]
+	line, ok := e.line(p)
 	if !ok {
 		return excerpt{}, false
+	}
+	return cut(line, p), true
+}
+
+// plain gives the excerpt of a place for programs; nil where there is none.
+func (e excerpts) plain(p Place) *Excerpt {
+	line, ok := e.line(p)
+	if !ok {
+		return nil
+	}
+	from, to := columns(p)
+	shown, skipped := window(line, from)
+	for i, c := range shown {
+		if c != '\t' && !unicode.IsPrint(c) {
+			shown[i] = unicode.ReplacementChar
+		}
+	}
+	return &Excerpt{
+		Text:  string(shown),
+		Start: min(from-skipped, len(shown)),
+		End:   min(to-skipped, len(shown)),
+	}
+}
+
+// columns are the characters of the first line of a place, from 0.
+func columns(p Place) (from, to int) {
+	from = max(0, p.Start.Column-1)
+	to = from + 1
+	if p.End.Line == p.Start.Line {
+		to = max(to, p.End.Column-1)
+	}
+	return from, to
+}
+
+// line is the line at which a place starts, if its text is known and there is
+// something to see on it.
+func (e excerpts) line(p Place) ([]byte, bool) {
+	text, ok := e.sources[p.File]
+	if !ok {
+		return nil, false
 	}
 	lines, split := e.lines[p.File]
 	if !split {
@@ -35,22 +89,15 @@ func (e excerpts) of(p Place) (excerpt, bool) {
 		e.lines[p.File] = lines
 	}
 	if p.Start.Line < 1 || p.Start.Line > len(lines) {
-		return excerpt{}, false
+		return nil, false
 	}
 	line := bytes.TrimSuffix(lines[p.Start.Line-1], []byte("\r"))
-	if len(bytes.TrimSpace(line)) == 0 {
-		return excerpt{}, false
-	}
-	return cut(line, p), true
+	return line, len(bytes.TrimSpace(line)) > 0
 }
 
 // cut shows the part of a line around a place, in columns of a terminal.
 func cut(line []byte, p Place) excerpt {
-	from := max(0, p.Start.Column-1)
-	to := from + 1
-	if p.End.Line == p.Start.Line {
-		to = max(to, p.End.Column-1)
-	}
+	from, to := columns(p)
 	shown, skipped := window(line, from)
 	text, cells := layout(shown)
 	from, to = min(from-skipped, len(cells)-1), min(to-skipped, len(cells)-1)

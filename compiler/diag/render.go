@@ -25,7 +25,7 @@ type Sources map[string][]byte
 //
 // Texts that sources lacks are left out. The error is the writer's.
 func Render(w io.Writer, list List, sources Sources, color bool) error {
-	r := renderer{excerpts: excerpts{sources: sources, lines: map[string][][]byte{}}, paint: plain}
+	r := renderer{excerpts: newExcerpts(sources), paint: plain}
 	if color {
 		r.paint = ansi
 	}
@@ -45,32 +45,60 @@ type Report struct {
 	// Valid says that there are no errors; warnings do not count.
 	Valid bool `json:"valid"`
 	// Errors and Warnings count all findings; Diagnostics has all of them.
-	Errors      int  `json:"error_count"`
-	Warnings    int  `json:"warning_count"`
-	Diagnostics List `json:"diagnostics"`
+	Errors      int       `json:"error_count"`
+	Warnings    int       `json:"warning_count"`
+	Diagnostics []Finding `json:"diagnostics"`
 }
 
+// Finding is a diagnostic in a [Report], with what stands at its places.
+type Finding struct {
+	Diagnostic
+	// Excerpt is absent where there is nothing to see: the file is not read, or
+	// the line is empty.
+	Excerpt *Excerpt       `json:"excerpt,omitempty"`
+	Related []RelatedPlace `json:"related,omitempty"`
+}
+
+// RelatedPlace is a related place in a [Report].
+type RelatedPlace struct {
+	Related
+	Excerpt *Excerpt `json:"excerpt,omitempty"`
+}
+
+// reportVersion is the form of a [Report]. 1.1 added the excerpts.
+const reportVersion = "1.1"
+
 // NewReport makes the JSON form of a list, sorted, each fault once.
-func NewReport(list List) Report {
+func NewReport(list List, sources Sources) Report {
 	sorted := list.Sorted()
-	if sorted == nil {
-		sorted = List{}
+	cutter := newExcerpts(sources)
+	findings := make([]Finding, 0, len(sorted))
+	for _, d := range sorted {
+		findings = append(findings, cutter.finding(d))
 	}
 	return Report{
-		SchemaVersion: "1.0",
+		SchemaVersion: reportVersion,
 		Valid:         !sorted.HasErrors(),
 		Errors:        sorted.Count(Error),
 		Warnings:      sorted.Count(Warning),
-		Diagnostics:   sorted,
+		Diagnostics:   findings,
 	}
 }
 
+func (e excerpts) finding(d Diagnostic) Finding {
+	f := Finding{Diagnostic: d, Excerpt: e.plain(d.Place)}
+	for _, r := range d.Related {
+		f.Related = append(f.Related, RelatedPlace{Related: r, Excerpt: e.plain(r.Place)})
+	}
+	return f
+}
+
 // WriteJSON writes the [Report] of a list, indented, with a newline at its end.
-func WriteJSON(w io.Writer, list List) error {
+func WriteJSON(w io.Writer, list List, sources Sources) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(NewReport(list))
+	return enc.Encode(NewReport(list, sources))
 }
 
 // style is what is painted in a colour of its own.
