@@ -62,6 +62,7 @@ func TestTheWayInWhenTheNetworkIsBroken(t *testing.T) {
 func (i *station) says(code int, words string, args ...string) {
 	i.t.Helper()
 	out, got := i.flor(args...)
+	i.t.Logf("flor %s: exit code %d\n%s", strings.Join(args, " "), got, out)
 	if got != code || !strings.Contains(out, words) {
 		i.t.Errorf("flor %s: exit code %d, want %d and %q:\n%s", strings.Join(args, " "), got, code, words, out)
 	}

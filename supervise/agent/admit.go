@@ -67,7 +67,7 @@ func Judge(h Held, o Offered) (Verdict, error) {
 	case o.Version < floor:
 		return 0, refuseVersion(Replay, floor, o.Version, "the node has accepted v%d, %s", floor, o.olderWords())
 	case o.Version > h.Mark && o.Version-h.Mark > MaxVersionJump:
-		return 0, refuseVersion(VersionJump, h.Mark, o.Version, "v%d is more than %d above the mark v%d", o.Version, MaxVersionJump, h.Mark)
+		return 0, refuseVersion(VersionJump, h.Mark, o.Version, "v%d is more than %d above the mark v%d: compile it again with the ledger that made v%d", o.Version, MaxVersionJump, h.Mark, h.Mark)
 	case o.Version == h.Active:
 		return judgeEqual(h, o)
 	}
@@ -84,7 +84,7 @@ func (o Offered) olderWords() string {
 
 func judgeEqual(h Held, o Offered) (Verdict, error) {
 	if name := firstDifference(h, o); name != "" {
-		return 0, refuseVersion(Equivocation, h.Active, o.Version, "v%d is active, and its %q differs from the one offered as v%d", h.Active, name, o.Version)
+		return 0, refuseVersion(Equivocation, h.Active, o.Version, "v%d is active, and its %q differs from the one offered as v%d: two sets were signed under one version, publish a newer one", h.Active, name, o.Version)
 	}
 	if h.Damaged {
 		return Admit, nil

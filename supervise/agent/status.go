@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/florete/flor/supervise"
@@ -29,6 +30,7 @@ type portrait struct {
 // document draws the status document (AGT-9). It is a function of values.
 func (p portrait) document() control.StatusDoc {
 	f := p.facts
+	p.statuses = listed(f.gen, p.statuses, p.self.Since)
 	return control.StatusDoc{
 		Scope: p.scope, Node: f.gen.node, TrustDomain: p.trust,
 		Agent: p.self, Set: f.set(p.retained),
@@ -45,6 +47,23 @@ func (f facts) set(retained []uint64) control.Set {
 		Active: f.gen.version, Mark: f.state.Mark, Pending: f.state.Pending,
 		Retained: retained, Recovered: f.recovered, TrustStateLost: f.trustLost,
 	}
+}
+
+// listed adds those of the inventory that the supervisor has not been given yet,
+// as in the instant after a start: an agent that runs nothing so far must not
+// look like one that has nothing to run.
+func listed(g *generation, statuses []supervise.Status, since time.Time) []supervise.Status {
+	known := map[string]bool{}
+	for _, s := range statuses {
+		known[s.Name] = true
+	}
+	var coming []supervise.Status
+	for _, name := range inventory(g.agent) {
+		if !known[name] {
+			coming = append(coming, supervise.Status{Name: name, State: supervise.Starting, Since: since})
+		}
+	}
+	return append(slices.Clip(statuses), coming...)
 }
 
 // workloads lists the supervisor's statuses in its order: the inventory's, then

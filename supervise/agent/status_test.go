@@ -77,6 +77,17 @@ func TestStatusInEachState(t *testing.T) {
 				p.statuses[i].State, p.statuses[i].Since = supervise.Starting, p.statuses[i].Started
 			}
 		},
+		"just-started": func(p *portrait) {
+			p.facts.gen.agent.Workloads = []schema.Workload{{Name: "flor"}, {Name: "app"}}
+			p.statuses, p.facts.said.ready = nil, nil
+		},
+		"disk-full": func(p *portrait) {
+			p.facts.state = store.State{Mark: 41, Pending: 42}
+			p.facts.unwritten = "write agent/state.json: no space left on device"
+			p.facts.untidy = "make the state directory of workload app: no space left on device"
+			trouble(p, control.Failed, refuse(NotStaged, "write the set to disk: stage v43: no space left on device"))
+			p.facts.last.Offered = 43
+		},
 		"backoff": func(p *portrait) {
 			s := setState(p, supervise.Backoff, "")
 			s.LastExit, s.NextTry = crash(p, 3), p.now.Add(time.Second)
