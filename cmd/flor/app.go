@@ -8,7 +8,7 @@ import (
 
 // newApp builds the command tree. Nothing in it exits the process.
 func newApp(c *console) *cli.Command {
-	return settle(&cli.Command{
+	return c.offerCompletion(settle(&cli.Command{
 		Name:           "flor",
 		Usage:          "make this machine a member of a rete",
 		Writer:         c.out,
@@ -19,13 +19,18 @@ func newApp(c *console) *cli.Command {
 		Commands: []*cli.Command{
 			enrollCommand(c),
 			{
-				Name:     "agent",
-				Usage:    "run the agent of a scope, or ask a running one",
-				Commands: []*cli.Command{runCommand(c), statusCommand(c), syncCommand(c), restartCommand(c)},
+				Name:  "agent",
+				Usage: "run the agent of a scope, or ask a running one",
+				Commands: []*cli.Command{
+					runCommand(c), statusCommand(c), syncCommand(c), restartCommand(c), enableCommand(c), disableCommand(c),
+				},
 			},
+			pingCommand(c),
+			installCommand(c),
+			uninstallCommand(c),
 			versionCommand(c),
 		},
-	})
+	}))
 }
 
 // settle makes wrong usage of a command, and of all below it, an error of ours,

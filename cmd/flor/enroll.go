@@ -41,7 +41,7 @@ func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	layout, err := c.layout()
+	here, err := c.own(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,13 +54,40 @@ func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 		return refuse(wrongCA, "the bundle's CA has the fingerprint %s, expected was %s; nothing was written", identity.Fingerprint(b.CA), want)
 	}
 	scope := cmp.Or(cmd.String("as"), b.TrustDomain.Name())
-	if err := c.install(layout, scope, b, bundle.Options{Force: cmd.Bool("force"), ResetMark: cmd.Bool("reset-mark")}); err != nil {
+	owner, err := here.owner()
+	if err != nil {
+		return err
+	}
+	o := bundle.Options{Owner: owner, Force: cmd.Bool("force"), ResetMark: cmd.Bool("reset-mark")}
+	if err := c.installPaused(ctx, here, scope, b, o); err != nil {
 		return err
 	}
 	if cmd.Bool("no-start") {
 		return nil
 	}
-	return c.handOver(ctx, layout, scope)
+	return c.handOver(ctx, here, scope)
+}
+
+// installPaused is install, also of a scope whose agent the service manager
+// runs: that is stopped and started (BND-3). Any other agent keeps the scope's
+// lock, and is named in the refusal.
+func (c *console) installPaused(ctx context.Context, here own, scope string, b *bundle.Bundle, o bundle.Options) error {
+	err := c.install(here.layout, scope, b, o)
+	held, isHeld := errors.AsType[*store.HeldError](err)
+	if !isHeld || !here.managed() {
+		return err
+	}
+	pid, errPID := here.manager.PID(ctx, scope)
+	if errPID != nil || pid == 0 || pid != held.PID {
+		return errors.Join(err, errPID)
+	}
+	c.say("the agent of scope %s is stopped for the enrolment", scope)
+	if err := here.manager.Stop(ctx, scope); err != nil {
+		return err
+	}
+	err = c.install(here.layout, scope, b, o)
+	// Who was interrupted in between has its agent back all the same.
+	return errors.Join(err, here.manager.Start(context.WithoutCancel(ctx), scope))
 }
 
 // install shows what the scope holds before anything of it is replaced.
@@ -106,17 +133,28 @@ func (c *console) openBundle(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// handOver tells how the agent is started, since no service manager is asked
-// here; where one runs for the scope already, it waits for its first contact.
-func (c *console) handOver(ctx context.Context, layout store.Layout, scope string) error {
-	client, err := clientOf(layout, scope)
+// handOver has the service manager run the agent, or tells how it is started
+// where none can; an agent that runs is followed to its first contact (BND-2).
+func (c *console) handOver(ctx context.Context, here own, scope string) error {
+	client, err := clientOf(here.layout, scope)
 	if err != nil {
 		return err
 	}
-	if _, err := client.status(ctx); err != nil {
+	if _, err := client.status(ctx); err == nil {
+		return c.awaitContact(ctx, client.Client)
+	}
+	if !here.managed() {
 		c.say("no service manager starts the agent here; start it with:")
-		c.tell("flor agent run --rete %s%s", scope, c.logFlag(layout))
+		c.tell("%s", c.byHand(here.layout, scope))
 		return nil
+	}
+	if err := here.manager.Enable(ctx, scope); err != nil {
+		return err
+	}
+	c.say("%s runs the agent of scope %s, now and from each %s on", here.manager.Name(), scope, moment(here.layout.Mode))
+	c.sayLinger(here)
+	if err := awaitAgent(ctx, client); err != nil {
+		return err
 	}
 	return c.awaitContact(ctx, client.Client)
 }

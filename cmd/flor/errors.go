@@ -28,6 +28,11 @@ const (
 	// who asked has nothing to give.
 	noPassphrase reason = "no-passphrase"
 	noAnswer     reason = "no-answer"
+	noAccount    reason = "no-account"
+	notInstalled reason = "not-installed"
+	runsByHand   reason = "runs-by-hand"
+	// noManager is tried and not found, as an agent that does not run.
+	noManager reason = "no-service-manager"
 )
 
 var reasons = map[reason]struct{ code, meaning string }{
@@ -37,6 +42,10 @@ var reasons = map[reason]struct{ code, meaning string }{
 	setTooLarge:  {"FL2604", "a set document over its limit"},
 	noPassphrase: {"FL2606", "a passphrase is needed and there is nobody to ask"},
 	noAnswer:     {"FL2605", "a process holds the scope and does not answer"},
+	noAccount:    {"FL2607", "the account that is to run agents does not exist"},
+	notInstalled: {"FL2608", "flor was not placed by flor install, and has no service"},
+	runsByHand:   {"FL2609", "an agent runs that no service manager started"},
+	noManager:    {"FL2610", "no service manager runs on this machine"},
 }
 
 // exit is the exit code of what was turned down for this reason.
@@ -44,7 +53,7 @@ func (r reason) exit() int {
 	switch r {
 	case wrongUsage:
 		return exitUsage
-	case noAnswer:
+	case noAnswer, noManager:
 		return exitCould
 	}
 	return exitNo

@@ -23,11 +23,10 @@ func jsonFlag() cli.Flag {
 
 // layout finds the directories of the install that this program belongs to.
 func (c *console) layout() (store.Layout, error) {
-	host, err := store.ThisHost()
+	host, _, err := c.host()
 	if err != nil {
 		return store.Layout{}, err
 	}
-	host.Getenv = c.getenv
 	return store.Resolve(host)
 }
 
