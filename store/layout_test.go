@@ -197,6 +197,34 @@ func TestRuntimeBaseOfSomebodyElse(t *testing.T) {
 	wantReason(t, err, RuntimeBase)
 }
 
+// In system mode the base is the service user's, who owns the scope, and root or
+// an operator asks.
+func TestRuntimeBaseOfTheServiceUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	l := Layout{Mode: System, State: t.TempDir(), RuntimeBase: filepath.Join(t.TempDir(), "run")}
+	scope := filepath.Join(l.RetesDir(), testScope)
+	mkdirMode(t, l.RetesDir(), 0o755)
+	mkdirMode(t, scope, 0o700)
+	mkdirMode(t, l.RuntimeBase, 0o755)
+	if err := errorsFrom(os.Chown(l.RuntimeBase, 4712, 0), os.Chown(scope, 4713, 0)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.RuntimeRoot(testScope)
+	wantReason(t, err, RuntimeBase)
+	if err := os.Chown(scope, 4712, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.RuntimeRoot(testScope); err != nil {
+		t.Errorf("a base of the account that the scope belongs to: %v", err)
+	}
+	l.Mode = User
+	_, err = l.RuntimeRoot(testScope)
+	wantReason(t, err, RuntimeBase)
+}
+
 func mkdirMode(t *testing.T, dir string, mode os.FileMode) {
 	t.Helper()
 	if err := errorsFrom(os.Mkdir(dir, 0o700), os.Chmod(dir, mode)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -18,12 +19,14 @@ const (
 
 // RuntimeRoot returns the directory of a scope's sockets. It makes nothing; a
 // runtime base that exists and is somebody else's, or writable for others, is
-// refused, because whoever can rename what is in it can answer in our place.
+// refused, because whoever can rename what is in it can answer in our place. In
+// system mode it may belong to the account that the scope belongs to, which
+// runs the agent, and who asks is another.
 func (l Layout) RuntimeRoot(scope string) (string, error) {
 	if err := CheckScope(scope); err != nil {
 		return "", err
 	}
-	err := l.checkRuntimeBase()
+	err := l.checkRuntimeBase(l.trusted(scope)...)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -40,7 +43,7 @@ func (l Layout) MakeRuntimeRoot(scope string) (string, error) {
 	if err := makeDir(l.RuntimeBase, l.basePerm()); err != nil {
 		return "", fmt.Errorf("make the runtime base: %w", err)
 	}
-	if err := l.checkRuntimeBase(); err != nil {
+	if err := l.checkRuntimeBase(os.Getuid()); err != nil {
 		return "", err
 	}
 	root := filepath.Join(l.RuntimeBase, scope)
@@ -57,28 +60,45 @@ func (l Layout) basePerm() fs.FileMode {
 	return userBasePerm
 }
 
+// trusted are the accounts beside root that a runtime base may belong to: ours,
+// and in system mode that of the scope, below a directory that only root writes.
+func (l Layout) trusted(scope string) []int {
+	uids := []int{os.Getuid()}
+	if l.Mode != System {
+		return uids
+	}
+	info, err := os.Lstat(filepath.Join(l.RetesDir(), scope))
+	if err != nil {
+		return uids
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		uids = append(uids, int(stat.Uid))
+	}
+	return uids
+}
+
 // checkRuntimeBase judges the base itself, not what a link at its place leads to.
-func (l Layout) checkRuntimeBase() error {
+func (l Layout) checkRuntimeBase(uids ...int) error {
 	info, err := os.Lstat(l.RuntimeBase)
 	if err != nil {
 		return err
 	}
-	if fault := baseFault(info, os.Getuid()); fault != "" {
+	if fault := baseFault(info, uids...); fault != "" {
 		return refuse(RuntimeBase, "", "%s %s: remove it, or set FLOR_RUNTIME_DIR to a directory of your own", l.RuntimeBase, fault)
 	}
 	return nil
 }
 
 // baseFault says what is wrong with a runtime base, or nothing.
-func baseFault(info fs.FileInfo, uid int) string {
+func baseFault(info fs.FileInfo, uids ...int) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
 		return "is not a directory"
 	case !ok:
 		return "has no owner that can be read"
-	case int(stat.Uid) != uid && stat.Uid != 0:
-		return fmt.Sprintf("belongs to uid %d, not to uid %d or root", stat.Uid, uid)
+	case stat.Uid != 0 && !slices.Contains(uids, int(stat.Uid)):
+		return fmt.Sprintf("belongs to uid %d, not to uid %d or root", stat.Uid, uids[0])
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Sprintf("is writable for others (mode %04o)", info.Mode().Perm())
 	}
