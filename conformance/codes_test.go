@@ -58,6 +58,7 @@ var registries = []struct {
 	{"supervise", supervise.Codes, []string{"FL23"}},
 	{"supervise/program", program.Codes, []string{"FL25"}},
 	{"cmd/flor", programCodes("../cmd/flor"), []string{"FL26"}},
+	{"cmd/flor/internal/install", programCodes("../cmd/flor/internal/install"), []string{"FL50"}},
 	{"relay", relay.Codes, []string{"FL30", "FL31"}},
 	{"relay/client", client.Codes, []string{"FL32"}},
 	{"supervise/control", control.Codes, []string{"FL33"}},
