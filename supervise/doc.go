@@ -70,18 +70,18 @@
 // # Cost
 //
 // From the SIGKILL of a child to the first line of its successor, at the first
-// try: 116 ms in the median of 21, of which 100 ms are [Policy].MinDelay. Under
-// the same load, killed in turn with it, runit took 6 ms and s6 1,023 ms, since
-// s6 waits a second: 19 times the one, a ninth of the other. Three services cost
-// 3.5 MiB in one process; with runit 0.55 MiB and with s6 0.84 MiB, in four each
-// (Pss): 6 and 4 times as much. Measured by
+// try: 104 to 112 ms in the median of 21, in five runs, of which 100 ms are
+// [Policy].MinDelay. Killed in turn with it, runit took 3.7 to 4.0 ms and s6
+// 1,006 ms, since s6 waits a second: 26 to 31 times the one, a ninth of the
+// other. Three services cost 3.4 MiB in one process; with runit 0.51 MiB and with
+// s6 0.84 MiB, in four each (Pss, one run): 7 and 4 times as much. Measured by
 //
 //	go test ./supervise -run - -bench KillToRunningBeside -benchtime 21x
 //	go test ./supervise -run - -bench MemoryBeside -benchtime 1x
 //
-// on two cores at a load of 20, so the ratios count and not the times. The end
-// of a child costs one reading of the process table more with a subreaper, some
-// milliseconds, and half a second once for each stray that shows nothing of
+// on two cores that did nothing else. The end of a child costs one reading of the
+// process table more with a subreaper, some milliseconds, and half a second once
+// for each stray that shows nothing of
 // itself.
 //
 // # Time

@@ -84,7 +84,9 @@
 // # Cost
 //
 // With three workloads that serve a control channel, on two shared cores of a
-// 2026 server: idle, 3.9 ms of processor time in a minute and 17 MiB resident
+// 2026 server: idle, 4.2 and 4.5 ms of processor time in a minute, 6.4 and 15.3
+// ms in minutes in which the machine was busy with other things, and 18 MiB
+// resident
 // (BenchmarkIdleAgent in cmd/flor); from the kill of a workload to its successor
 // 110 ms in the median, of which 100 ms are the first delay of the policy
 // (BenchmarkKillToRunning); 6 KiB allocated by a sync that changes nothing
