@@ -81,8 +81,7 @@
 //
 // on two cores that did nothing else. The end of a child costs one reading of the
 // process table more with a subreaper, some milliseconds, and half a second once
-// for each stray that shows nothing of
-// itself.
+// for each stray that shows nothing of itself.
 //
 // # Time
 //

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,4 +124,51 @@ func TestASwapHandsOutNothingAltered(t *testing.T) {
 		t.Errorf("swapped %v, %v", swapped, err)
 	}
 	w.until(c, "v1 again", func(doc control.StatusDoc) bool { return doc.Set.Active == 1 && settled(doc) })
+}
+
+// SET-4: what is nobody's goes at the next sync, also at one that brings nothing.
+func TestStrangersGoAtASyncThatBringsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}))
+	w.relay.publish(1, w.set(1, workloadOf("flor", behaviour{})))
+	c := w.start()
+	w.until(c, "all up", settled)
+	strangers := []string{"current~", "sets/v9.partial"}
+	for _, name := range strangers {
+		w.spoil(name)
+	}
+	if got := w.sync(c, false, nil); got.Result != control.Unchanged {
+		t.Fatalf("sync: %+v", got)
+	}
+	for _, name := range strangers {
+		if _, err := os.Lstat(w.mgmt(name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// AGT-10: one workload whose state directory cannot be made keeps no other from
+// running. Status says so, and once it can be made the workload runs.
+func TestAStateDirectoryThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}), workloadOf("app", behaviour{Mode: "silent"}))
+	dir := filepath.Join(w.layout.RetesDir(), w.scope, "workloads/app")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := w.start()
+	w.until(c, "one that runs and one that is told of", func(doc control.StatusDoc) bool {
+		return len(doc.Workloads) == 2 && doc.Workloads[0].State == "up" && doc.Workloads[1].PID == 0 &&
+			strings.Contains(strings.Join(doc.Health, "\n"), "the scope cannot be put in order on disk: make the state directory of workload app: ")
+	})
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	w.sync(c, false, nil)
+	if err := c.Restart(t.Context(), "app"); err != nil {
+		t.Fatal(err)
+	}
+	w.until(c, "both", func(doc control.StatusDoc) bool {
+		return settled(doc) && !strings.Contains(strings.Join(doc.Health, "\n"), "in order on disk")
+	})
 }
