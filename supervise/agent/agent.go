@@ -182,7 +182,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 		gen: loadedGeneration(loaded), state: loaded.State,
 		recovered: loaded.Recovered, trustLost: loaded.TrustLost,
 	})
-	a.counters = newCounters()
+	a.counters = newCounters().ofProcess()
 	a.sup = supervise.New(supervise.Options{
 		RunDir: root, Log: a.component("supervise"), OnRestart: a.counters.restarted,
 		Subreaper: a.opts.OwnProcess, Cgroup: a.opts.OwnProcess,

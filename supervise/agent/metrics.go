@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,6 +35,15 @@ func newCounters() *counters {
 		}, []string{"workload", "cause"}),
 	}
 	c.registry.MustRegister(c.syncs, c.restarts)
+	return c
+}
+
+// ofProcess adds what is told of the process beside the counters.
+func (c *counters) ofProcess() *counters {
+	c.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "go_goroutines",
+		Help: "Goroutines that exist.",
+	}, func() float64 { return float64(runtime.NumGoroutine()) }))
 	return c
 }
 

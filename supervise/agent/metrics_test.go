@@ -49,6 +49,9 @@ func TestTheControlSocketServesCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(page), "\ngo_goroutines ") {
+		t.Errorf("the number of goroutines is not served:\n%s", page)
+	}
 	if !strings.Contains(string(page), `flor_agent_sync_total{reason="`) || !strings.HasSuffix(string(page), "# EOF\n") {
 		t.Errorf("page:\n%s", page)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,10 +22,20 @@ const Interval = 5 * time.Minute
 
 // Counters is a registry that can be served and logged. Its methods may be
 // called from any goroutine.
-type Counters struct{ reg *prometheus.Registry }
+type Counters struct {
+	reg *prometheus.Registry
+	own *prometheus.Registry // of the process; served and never logged
+}
 
-// New returns an empty set of counters.
-func New() *Counters { return &Counters{reg: prometheus.NewRegistry()} }
+// New returns an empty set of counters. Beside them, go_goroutines is served.
+func New() *Counters {
+	c := &Counters{reg: prometheus.NewRegistry(), own: prometheus.NewRegistry()}
+	c.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "go_goroutines",
+		Help: "Goroutines that exist.",
+	}, func() float64 { return float64(runtime.NumGoroutine()) }))
+	return c
+}
 
 // Registerer is where collectors are registered.
 func (c *Counters) Registerer() prometheus.Registerer { return c.reg }
@@ -32,7 +43,7 @@ func (c *Counters) Registerer() prometheus.Registerer { return c.reg }
 // Handler serves all counters as OpenMetrics text, or as Prometheus text to
 // whoever does not ask for that.
 func (c *Counters) Handler() http.Handler {
-	return promhttp.HandlerFor(c.reg, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return promhttp.HandlerFor(prometheus.Gatherers{c.reg, c.own}, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
 // Report writes the counters that changed to log every [Interval], all of them

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -101,6 +102,16 @@ func TestReportWritesWhatChanged(t *testing.T) {
 		<-ended
 		expect("at the end", denied+"3", never)
 	})
+}
+
+// What is served and not counted: a program that leaks goroutines is found.
+func TestTheHandlerServesTheNumberOfGoroutines(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	New().Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if !regexp.MustCompile(`(?m)^go_goroutines [1-9]`).MatchString(w.Body.String()) {
+		t.Errorf("served:\n%s", w.Body)
+	}
 }
 
 func TestTheHandlerServesOpenMetricsToWhoeverAsks(t *testing.T) {
