@@ -81,6 +81,11 @@
 // waits goes by the monotonic one; a certificate of the future is told as a wrong
 // clock. What other problems may come of stands first in health.
 //
+// A disk that takes nothing keeps no agent from starting and no workload from
+// running: what could not be put in order, or a mark that could not be written,
+// stands in health, and is tried again at each sync. In status a workload of the
+// active set that the supervisor has not been given yet is "starting".
+//
 // # Cost
 //
 // With three workloads that serve a control channel, on two shared cores of a
