@@ -1,6 +1,10 @@
 package envelope
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // routingObject returns the members of one JSON object whatever they are
 // (ENV-16), in room as far as it reaches. There is no white space around the text.
@@ -23,14 +27,15 @@ func isObject(text []byte) bool {
 // the ends of values and not for faults, which is what makes it cheap: a relay
 // reads so each artifact of a publish.
 func outline(room object, text []byte) (object, error) {
-	w := walker{text: text, at: 1}
-	o := room[:0]
-	for w.gap(); text[w.at] != '}'; w.gap() {
-		name := w.value()
-		w.gap()
-		o = append(o, member{memberName(name), w.value()})
+	o, deepest := room[:0], 0
+	for at := skipGap(text, 1); text[at] != '}'; {
+		nameEnd := skipString(text, at)
+		from := skipGap(text, nameEnd)
+		end, depth := skipValue(text, from)
+		o = append(o, member{memberName(text[at:nameEnd]), text[from:end:end]})
+		at, deepest = skipGap(text, end), max(deepest, depth+1)
 	}
-	if w.deepest > MaxDepth {
+	if deepest > MaxDepth {
 		return nil, tooDeep()
 	}
 	return o, nil
@@ -47,76 +52,70 @@ func memberName(quoted []byte) string {
 	return unquote(quoted)
 }
 
-// walker walks a text that is known to be a JSON object.
-type walker struct {
-	text    []byte
-	at      int
-	deepest int // how deep what was walked is nested, the object counting as one
-}
-
-// gap moves to the next value, or to the end of the object.
-func (w *walker) gap() {
-	for isGap(w.text[w.at]) {
-		w.at++
+// skipGap returns where the next value begins, or the object ends. This and what
+// follows take for granted that the text is an object without a fault.
+func skipGap(text []byte, at int) int {
+	for isGap(text[at]) {
+		at++
 	}
+	return at
 }
 
 func isGap(c byte) bool {
-	switch c {
-	case ' ', '\n', ',', ':', '\t', '\r':
-		return true
-	default:
-		return false
-	}
+	return c == ' ' || c == '\n' || c == ',' || c == ':' || c == '\t' || c == '\r'
 }
 
-// value moves behind the value that begins here and returns it.
-func (w *walker) value() []byte {
-	from := w.at
-	switch w.text[from] {
+// skipValue returns where the value that begins here ends, and how deep it is
+// nested.
+func skipValue(text []byte, at int) (end, depth int) {
+	switch text[at] {
 	case '"':
-		w.quoted()
+		return skipString(text, at), 0
 	case '{', '[':
-		w.nested()
-	default:
-		w.bare()
+		return skipNested(text, at)
 	}
-	return w.text[from:w.at:w.at]
+	for !isGap(text[at]) && text[at] != '}' {
+		at++
+	}
+	return at, 0
 }
 
-// quoted moves behind a string.
-func (w *walker) quoted() {
-	for w.at++; w.text[w.at] != '"'; w.at++ {
-		if w.text[w.at] == '\\' {
-			w.at++
+// skipString returns where the string that begins here ends.
+func skipString(text []byte, at int) int {
+	for {
+		at += 1 + bytes.IndexByte(text[at+1:], '"')
+		if !isEscaped(text, at) {
+			return at + 1
 		}
 	}
-	w.at++
 }
 
-// nested moves behind an object or array.
-func (w *walker) nested() {
-	for depth := 1; ; {
-		switch w.text[w.at] {
+// isEscaped tells whether an odd number of backslashes stands before this byte.
+func isEscaped(text []byte, at int) bool {
+	first := at
+	for text[first-1] == '\\' {
+		first--
+	}
+	return (at-first)%2 == 1
+}
+
+// skipNested returns where the object or array that begins here ends, and how
+// deep it is nested, itself counted.
+func skipNested(text []byte, at int) (end, deepest int) {
+	for depth := 0; ; {
+		switch text[at] {
 		case '"':
-			w.quoted()
+			at = skipString(text, at)
 			continue
 		case '{', '[':
 			depth++
-			w.deepest = max(w.deepest, depth)
+			deepest = max(deepest, depth)
 		case '}', ']':
 			depth--
 		}
-		w.at++
-		if depth == 1 {
-			return
+		at++
+		if depth == 0 {
+			return at, deepest
 		}
-	}
-}
-
-// bare moves behind a number, true, false or null.
-func (w *walker) bare() {
-	for !isGap(w.text[w.at]) && w.text[w.at] != '}' {
-		w.at++
 	}
 }

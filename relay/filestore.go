@@ -88,7 +88,7 @@ func (s *FileStore) loadTree() (*Tree, error) {
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	tree, err := takeTree(doc)
+	tree, err := takeTree(doc, nil)
 	if err != nil {
 		return nil, newerOr(treeFile, "", doc, err)
 	}

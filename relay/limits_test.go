@@ -16,7 +16,7 @@ import (
 func TestATreeThatOutgrowsTheLimitIsTooLarge(t *testing.T) {
 	t.Parallel()
 	doc := treeAt(t, map[string]uint64{"alpha": 1, "beta": 1}).Document()
-	found, err := readGroups(doc)
+	found, err := readGroups(doc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestATreeIsInMemoryOnce(t *testing.T) {
 	}
 	for name, c := range cases {
 		doc := []byte(c.doc)
-		tree, err := takeTree(doc)
+		tree, err := takeTree(doc, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

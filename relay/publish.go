@@ -15,42 +15,43 @@ import (
 func (r *Relay) PublishHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		limitBody(w, req)
-		r.reply(w, req, "publish", r.receive(w, req))
+		body := &upload{all: &r.uploads, breath: newBreather(&r.reads)}
+		r.reply(w, req, "publish", r.receive(w, req, body))
+		if body.size >= largeBody {
+			collect(w)
+		}
 	})
 }
 
-func (r *Relay) receive(w http.ResponseWriter, req *http.Request) *answer {
+// largeBody is from when on a publish leaves so much behind that waiting for the
+// heap to double would be waste, in bytes.
+const largeBody = 8 << 20
+
+// collect lets the tree that a large one has replaced go at once, and not when the
+// next one comes on top of it. The publisher has its answer before.
+func collect(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).Flush() // one that cannot is answered later
+	debug.FreeOSMemory()
+}
+
+func (r *Relay) receive(w http.ResponseWriter, req *http.Request, body *upload) *answer {
 	if req.URL.EscapedPath() != wire.PublishPath {
 		return answerNotFound
 	}
 	if req.Method != http.MethodPost {
 		return methodNotAllowed(http.MethodPost)
 	}
-	body := &upload{all: &r.uploads}
 	defer body.release()
 	refused := body.read(newPacedReader(w, req.Body), req.ContentLength, envelope.MaxSetPublish)
 	if refused != nil {
 		return refused
 	}
-	tree, err := takeTree(body.doc)
+	tree, err := takeTree(body.doc, body.breath)
 	if err != nil {
 		return r.refuseTree(err)
 	}
-	defer collectAfter(tree)
 	// Whether the publisher stays to hear it or not: what was begun is finished.
 	return r.outcome(r.publish(context.WithoutCancel(req.Context()), tree))
-}
-
-// largeTree is from when on a publish leaves so much behind that waiting for the
-// heap to double would be waste, in bytes.
-const largeTree = 8 << 20
-
-// collectAfter lets the tree that a large one has replaced go at once, and not
-// when the next one comes on top of it.
-func collectAfter(published *Tree) {
-	if len(published.text) >= largeTree {
-		debug.FreeOSMemory()
-	}
 }
 
 // refuseTree puts a structural refusal into words.

@@ -27,6 +27,7 @@ type Relay struct {
 	requests *prometheus.CounterVec
 
 	now       atomic.Pointer[snapshot] // what readers see
+	reads     atomic.Uint64            // questions that were asked
 	turn      sync.Mutex               // held by whoever changes what is stored
 	watches   watches
 	uploads   uploads

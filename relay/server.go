@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"context"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -30,6 +32,27 @@ func NewServer(handler http.Handler, to *slog.Logger) *http.Server {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     log.New(lineLog{to}, "", 0),
 	}
+}
+
+// A held answer has nothing to send, so that only a question that the system asks
+// by itself shows that nobody is there any more. It is asked after probeIdle of
+// silence, and probeCount of them that stay without an answer end the connection.
+const (
+	probeIdle     = 15 * time.Second
+	probeInterval = 5 * time.Second
+	probeCount    = 3
+)
+
+// Listen takes a TCP address for [NewServer] (CRD-6). A client that is held and has
+// gone without a word, because its link is down, costs nothing any more 30 s after
+// that; one that was sent an answer which nobody takes, after the two minutes that
+// every idle connection has. With a listener of one's own the system's times hold,
+// which may be hours.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: probeIdle, Interval: probeInterval, Count: probeCount,
+	}}
+	return config.Listen(ctx, "tcp", address)
 }
 
 // lineLog turns net/http's lines into records of constant text (OBS-2).

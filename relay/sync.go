@@ -17,6 +17,7 @@ import (
 // for concurrent use.
 func (r *Relay) SyncHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.reads.Add(1)
 		limitBody(w, req)
 		w.Header()[wire.WaitHeader] = waitCap
 		r.reply(w, req, "sync", r.sync(req))

@@ -61,11 +61,11 @@ func (e *TreeError) Unwrap() error { return e.Err }
 // artifacts of any number of nodes, in any order, and refuses the whole for one
 // fault. Only routing cores are read; an unknown schema major passes. The tree
 // keeps copies, so that doc may be reused. Its error is a *TreeError.
-func ParseTree(doc []byte) (*Tree, error) { return takeTree(bytes.Clone(doc)) }
+func ParseTree(doc []byte) (*Tree, error) { return takeTree(bytes.Clone(doc), nil) }
 
 // takeTree is ParseTree for a document that the caller gives away.
-func takeTree(doc []byte) (*Tree, error) {
-	groups, err := readGroups(doc)
+func takeTree(doc []byte, breath *breather) (*Tree, error) {
+	groups, err := readGroups(doc, breath)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func takeTree(doc []byte) (*Tree, error) {
 		if doc, err = groups.layOut(envelope.MaxSetPublish); err != nil {
 			return nil, err
 		}
-		if groups, err = readGroups(doc); err != nil {
+		if groups, err = readGroups(doc, breath); err != nil {
 			return nil, err
 		}
 	}
@@ -100,10 +100,11 @@ type group struct {
 	hasRoot bool
 }
 
-func readGroups(doc []byte) (groups, error) {
+func readGroups(doc []byte, breath *breather) (groups, error) {
 	found := make(groups)
 	position, at := 0, bytes.IndexByte(doc, '[') // the first one opens the array: no name has any
 	for m, err := range envelope.Members(doc) {
+		breath.pause()
 		if err != nil {
 			return nil, documentError(err)
 		}

@@ -27,9 +27,11 @@ type uploads struct{ held atomic.Int64 }
 
 // upload is one body and the memory that it holds.
 type upload struct {
-	all  *uploads
-	held int64
-	doc  []byte
+	all    *uploads
+	breath *breather
+	held   int64
+	doc    []byte
+	size   int // of the whole body, known when it was read
 }
 
 // grow moves the body into size bytes of memory, if there is so much.
@@ -61,6 +63,7 @@ func (u *upload) read(body io.Reader, announced, limit int64) *answer {
 		most = announced
 	}
 	err := u.fill(body, int(most)+1)
+	u.size = len(u.doc)
 	switch {
 	case int64(len(u.doc)) > limit:
 		return tooLarge(limit)
@@ -82,6 +85,7 @@ func (u *upload) fill(r io.Reader, most int) error {
 		return err
 	}
 	for {
+		u.breath.pause()
 		n, err := r.Read(u.doc[len(u.doc):cap(u.doc)])
 		u.doc = u.doc[:len(u.doc)+n]
 		switch {

@@ -94,16 +94,22 @@ type crowd struct {
 // returns when all of them have sent it.
 func gather(t *testing.T, address string, count int, request string) *crowd {
 	t.Helper()
+	return gatherAt(t, here, address, 0, count, request)
+}
+
+// gatherAt is gather for a crowd that is somewhere else, and counted from begin on.
+func gatherAt(t *testing.T, launch launcher, address string, begin, count int, request string) *crowd {
+	t.Helper()
 	const processes = 4
 	c := &crowd{t: t, events: make(chan event, count)}
 	t.Cleanup(c.disperse)
 	var ready sync.WaitGroup
 	for p := range processes {
-		first, last := p*count/processes, (p+1)*count/processes
+		first, last := begin+p*count/processes, begin+(p+1)*count/processes
 		cmd := exec.Command(os.Args[0], address, strconv.Itoa(first), strconv.Itoa(last-first), request)
 		cmd.Env, cmd.Stderr = append(os.Environ(), asCrowd+"=1"), os.Stderr
 		out, err := cmd.StdoutPipe()
-		if err = errors.Join(err, cmd.Start()); err != nil {
+		if err = errors.Join(err, launch(cmd)); err != nil {
 			t.Fatal(err)
 		}
 		c.processes = append(c.processes, cmd)

@@ -47,7 +47,14 @@ type place struct {
 	listen                  config.Listen
 	binary                  string
 	attr                    *syscall.SysProcAttr // nil: as who runs the tests
+	launch                  launcher
 }
+
+// launcher starts a process where it is to run.
+type launcher func(*exec.Cmd) error
+
+// here is on this machine.
+var here launcher = (*exec.Cmd).Start
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
@@ -58,7 +65,7 @@ func newPlace(t *testing.T) *place {
 	t.Cleanup(func() { os.RemoveAll(run) })
 	p := &place{
 		t: t, artifact: filepath.Join(run, "coordinator.json"), state: t.TempDir(), socket: filepath.Join(run, "c.sock"),
-		binary: os.Args[0],
+		binary: os.Args[0], launch: here,
 		listen: config.Listen{Sync: freeAddress(t), Publish: freeAddress(t)},
 	}
 	p.give(config.Config{SchemaVersion: config.SchemaVersion, Listen: p.listen})
@@ -131,7 +138,7 @@ func (p *place) start() *running {
 	p.t.Helper()
 	r := &running{place: p, cmd: p.command(), errs: new(bytes.Buffer)}
 	r.cmd.Stderr = r.errs
-	if err := r.cmd.Start(); err != nil {
+	if err := p.launch(r.cmd); err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = r.cmd.Process.Kill(); _ = r.cmd.Wait() })

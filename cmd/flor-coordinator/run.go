@@ -36,7 +36,7 @@ func run(ctx context.Context, c *program.Context) error {
 	if err != nil {
 		return rejectNewer(err)
 	}
-	bound, err := bind(r, cfg, c)
+	bound, err := bind(ctx, r, cfg, c)
 	if err != nil {
 		return err
 	}
@@ -100,12 +100,12 @@ type bound struct {
 }
 
 // bind takes both ports or none.
-func bind(r *relay.Relay, cfg *config.Config, c *program.Context) ([]bound, error) {
-	sync, err := net.Listen("tcp", cfg.Listen.Sync)
+func bind(ctx context.Context, r *relay.Relay, cfg *config.Config, c *program.Context) ([]bound, error) {
+	sync, err := relay.Listen(ctx, cfg.Listen.Sync)
 	if err != nil {
 		return nil, fmt.Errorf("sync listener: %w", err)
 	}
-	publish, err := net.Listen("tcp", cfg.Listen.Publish)
+	publish, err := relay.Listen(ctx, cfg.Listen.Publish)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("publish listener: %w", err), sync.Close())
 	}

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -118,20 +119,21 @@ func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &KindError{Name: name, Want: "regular file", Got: info.Mode().String()}
 	}
-	return readLimited(f, name, limit)
+	return readLimited(f, name, info.Size(), limit)
 }
 
-// readLimited reads one byte more than allowed, because a file may grow after
-// it was measured.
-func readLimited(r io.Reader, name string, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
+// readLimited reads into room for what was measured, and one byte more than
+// allowed, because a file may grow after that.
+func readLimited(r io.Reader, name string, size, limit int64) ([]byte, error) {
+	room := make([]byte, 0, min(size, limit)+bytes.MinRead) // the end is seen without growing
+	data := bytes.NewBuffer(room)
+	if _, err := data.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, err
 	}
-	if int64(len(data)) > limit {
+	if int64(data.Len()) > limit {
 		return nil, &SizeError{Name: name, Limit: limit}
 	}
-	return data, nil
+	return data.Bytes(), nil
 }
 
 // ReadDir implements [FS].

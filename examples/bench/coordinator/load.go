@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
-	"runtime/pprof"
 	"strconv"
 	"syscall"
 	"time"
@@ -35,41 +33,18 @@ func (p plan) load(ctx context.Context, dir string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := put(ctx, s.publish, tree(1, loadSet, 1)); err != nil {
+	if err := put(ctx, s.publish, tree(1, loadSet)); err != nil {
 		return err
 	}
-	set, _, err := fetch(ctx, nodeURL(s.sync, 0))
+	set, _, err := fetch(ctx, nodeURL(s.sync))
 	if err != nil {
 		return err
 	}
-	stop, err := p.profiled()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	unchanged := func(etag string) string { return "If-None-Match: " + etag }
 	plain := func(string) string { return "" }
 	return errors.Join(
-		p.race(ctx, out, race{"304", dir, set, nodeURL(s.sync, 1), unchanged}),
-		p.race(ctx, out, race{"200", dir, set, nodeURL(s.sync, 0), plain}))
-}
-
-// profiled starts the CPU profile that was asked for.
-func (p plan) profiled() (stop func() error, err error) {
-	if p.profile == "" {
-		return func() error { return nil }, nil
-	}
-	file, err := os.Create(p.profile)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return file.Close()
-	}, nil
+		p.race(ctx, out, race{"304", dir, set, nodeURL(s.sync) + "?have=" + strconv.Itoa(firstVersion), unchanged}),
+		p.race(ctx, out, race{"200", dir, set, nodeURL(s.sync), plain}))
 }
 
 // race is one kind of answer that both give.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"slices"
 	"time"
 )
@@ -19,6 +20,7 @@ type plan struct {
 	nodes   int
 	size    int // of a node's set, in bytes
 	profile string
+	only    string // "load" or "publish"; empty: both
 }
 
 func main() {
@@ -27,10 +29,12 @@ func main() {
 	flag.DurationVar(&p.span, "time", 3*time.Second, "time of a run")
 	flag.IntVar(&p.nodes, "nodes", 10_000, "nodes of the tree that is published")
 	flag.IntVar(&p.size, "size", 6<<10, "bytes of a node's set in that tree")
-	flag.StringVar(&p.profile, "profile", "", "write a CPU profile of the relay under load to this `file`")
+	flag.StringVar(&p.profile, "profile", "", "write a CPU profile of the relay, and of what is measured beside it in this process, to this `file`")
+	flag.StringVar(&p.only, "only", "", "measure this `part` alone: load or publish")
 	readURL := flag.String("read", "", "read this `URL` at a steady pace and print how long it took: what the program starts itself for")
 	putURL := flag.String("put", "", "publish to this `URL` until killed: what the program starts itself for")
-	from := flag.Int("from", 1, "the first version that -put publishes")
+	parse := flag.Bool("parse", false, "parse a tree until killed: what the program starts itself for")
+	from := flag.Int("from", 0, "how far after the first version -put begins")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -39,6 +43,8 @@ func main() {
 		exit(readSteadily(ctx, *readURL, p.span, os.Stdout))
 	case *putURL != "":
 		exit(p.putSteadily(ctx, *putURL, *from))
+	case *parse:
+		exit(p.parseSteadily(ctx))
 	}
 	exit(p.run(ctx, os.Stdout))
 }
@@ -51,20 +57,55 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// run measures and prints everything.
-func (p plan) run(ctx context.Context, out io.Writer) error {
+// run measures what was asked for and prints it.
+func (p plan) run(ctx context.Context, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "coordinator-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	err = p.load(ctx, dir, out)
+	stop, err := p.profiled()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	parts := map[string]func(context.Context, string, io.Writer) error{"load": p.loadIfPossible, "publish": p.publish}
+	switch part, known := parts[p.only]; {
+	case p.only == "":
+		return errors.Join(p.loadIfPossible(ctx, dir, out), p.publish(ctx, dir, out))
+	case known:
+		return part(ctx, dir, out)
+	default:
+		return fmt.Errorf("there is no part %q: want load or publish", p.only)
+	}
+}
+
+// profiled starts the CPU profile that was asked for.
+func (p plan) profiled() (stop func() error, err error) {
+	if p.profile == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(p.profile)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return file.Close()
+	}, nil
+}
+
+// loadIfPossible says so where the load cannot be measured.
+func (p plan) loadIfPossible(ctx context.Context, dir string, out io.Writer) error {
+	err := p.load(ctx, dir, out)
 	var missing *missingProgram
 	if errors.As(err, &missing) {
-		fmt.Fprintln(out, "load: left out,", err)
-		err = nil
+		_, err = fmt.Fprintln(out, "load: left out,", missing)
 	}
-	return errors.Join(err, p.publish(ctx, dir, out))
+	return err
 }
 
 // median is the middle of the values, which it sorts.

@@ -11,7 +11,7 @@ import (
 
 // TestMain lets the test's own binary be the processes that read and publish.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{"-read", "-put"}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{"-read", "-put", "-parse"}, os.Args[1]) {
 		main()
 	}
 	os.Exit(m.Run())

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -84,21 +85,20 @@ func put(ctx context.Context, base string, doc []byte) error {
 	return err
 }
 
-func nodeURL(base string, have int) string {
-	url := base + "/artifact/mgmt/" + nodeName(0)
-	if have > 0 {
-		url += fmt.Sprintf("?have=%d", have)
-	}
-	return url
-}
+// nodeURL is where the first node asks for its set.
+func nodeURL(base string) string { return base + "/artifact/mgmt/" + nodeName(0) }
 
 func nodeName(n int) string { return fmt.Sprintf("node%06d", n) }
 
-// tree is a set document of so many nodes, each with a set of about size bytes in
-// two artifacts.
-func tree(nodes, size, version int) []byte {
-	const core = 100 // bytes of an artifact beside its filler
-	filler := strings.Repeat("x", max(0, size/2-core))
+// firstVersion has as many digits as all that are published, so that a document
+// can be given another one in place.
+const firstVersion = 1_000_000
+
+// tree is a set document of so many nodes at firstVersion, each with a set of
+// about size bytes in two artifacts.
+func tree(nodes, size int) []byte {
+	const core = 120 // bytes of an artifact beside its payload's links
+	links := links(size/2 - core)
 	var doc bytes.Buffer
 	doc.Grow(nodes * (size + core))
 	doc.WriteString("{\"artifacts\":[\n")
@@ -106,15 +106,60 @@ func tree(nodes, size, version int) []byte {
 		if n > 0 {
 			doc.WriteString(",\n")
 		}
-		fmt.Fprintf(&doc, "%s,\n%s", artifact(n, "agent", version, filler), artifact(n, "flor", version, filler))
+		fmt.Fprintf(&doc, "%s,\n%s", artifact(n, "agent", links), artifact(n, "flor", links))
 	}
 	doc.WriteString("\n]}\n")
 	return doc.Bytes()
 }
 
-func artifact(n int, name string, version int, filler string) string {
-	return fmt.Sprintf(`{"schema_version":"1.0","plane":"mgmt","version":%d,"node":"%s","name":"%s","payload":"%s"}`,
-		version, nodeName(n), name, filler)
+// versionName stands before each version in a tree, and nowhere else.
+var versionName = []byte(`"version": `)
+
+// stamp gives all nodes of a tree another version, this many after the first.
+func stamp(doc []byte, after int) {
+	digits := strconv.Itoa(firstVersion + after)
+	for rest := doc; ; {
+		at := bytes.Index(rest, versionName)
+		if at < 0 {
+			return
+		}
+		rest = rest[at+len(versionName):]
+		copy(rest, digits)
+	}
+}
+
+func artifact(n int, name, links string) string {
+	return fmt.Sprintf(`{
+  "schema_version": "1.0",
+  "plane": "mgmt",
+  "version": %d,
+  "node": "%s",
+  "name": "%s",
+  "payload": {
+    "links": [%s]
+  }
+}`, firstVersion, nodeName(n), name, links)
+}
+
+// links is about size bytes of what payloads are made of.
+func links(size int) string {
+	var text strings.Builder
+	for n := 0; text.Len() < size; n++ {
+		if n > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, `
+      {
+        "name": "to-%d",
+        "peer": "spiffe://rete-lovers/vertex/node%06d/flor",
+        "via": {
+          "type": "udp",
+          "adapter": "udp",
+          "addr": "192.0.2.%d:4433"
+        }
+      }`, n, n, n%250+1)
+	}
+	return text.String()
 }
 
 // writeSynced is what storing bytes durably costs at least.
