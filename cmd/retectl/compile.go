@@ -70,7 +70,7 @@ func (c *console) showChanges(result *compiler.Result) {
 		c.say("note: %s", note)
 	}
 	for _, change := range result.Changes {
-		c.tell("%s\t%s\t%s", change.Node, versions(change), strings.Join(change.What, "; "))
+		c.tell("%s\t%s\t%s", change.Node, versionStep(change), strings.Join(change.What, "; "))
 	}
 	if len(result.Changes) == 0 {
 		c.say("nothing changed: %s as before", count(result.Untouched, "node"))
@@ -79,7 +79,7 @@ func (c *console) showChanges(result *compiler.Result) {
 	c.say("%s touched, %d as before", count(len(result.Changes), "node"), result.Untouched)
 }
 
-func versions(change compiler.Change) string {
+func versionStep(change compiler.Change) string {
 	switch {
 	case change.Old == 0:
 		return fmt.Sprintf("new → %d", change.New)

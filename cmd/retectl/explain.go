@@ -32,7 +32,7 @@ func explainCommand(c *console) *cli.Command {
 		Name:        "explain",
 		Usage:       "say what a code means: cause, example, fix; without a code, list all",
 		ArgsUsage:   "[FLnnnn]",
-		Description: "Knows the codes of all packages and programs but those of the program flor (FL26nn, FL5nnn).",
+		Description: "Knows the codes of all packages and programs: what is met in a log or on another machine can be looked up here.",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action:      c.explain,
 	}
@@ -63,24 +63,12 @@ func (c *console) explain(_ context.Context, cmd *cli.Command) error {
 		return err
 	}
 	id := strings.ToUpper(given)
-	if page, ok := compiler.Explain(id); ok {
-		return c.showPage(page, cmd.Bool("json"))
+	for _, explain := range []func(string) (diag.Page, bool){compiler.Explain, explainRefusal, explainElsewhere} {
+		if page, ok := explain(id); ok {
+			return c.showPage(page, cmd.Bool("json"))
+		}
 	}
-	if page, ok := explainRefusal(id); ok {
-		return c.showPage(page, cmd.Bool("json"))
-	}
-	meaning, ok := allCodes()[id]
-	if !ok && isOfFlor(id) {
-		return usage("%s is a code of the program flor, which retectl does not know; conformance/SPEC.md lists it", id)
-	}
-	if !ok {
-		return usage("%q is no code that retectl knows; \"retectl explain\" lists them", given)
-	}
-	if cmd.Bool("json") {
-		return c.writeJSON(explanation{Code: id, Meaning: meaning})
-	}
-	c.tell("%s %s", id, meaning)
-	return nil
+	return usage("%q is no code that retectl knows; \"retectl explain\" lists them", given)
 }
 
 func (c *console) showPage(page diag.Page, asJSON bool) error {
@@ -116,8 +104,15 @@ func (c *console) writeJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// allCodes unites what each package says of its codes.
+// allCodes has every code of the module with its meaning.
 func allCodes() map[string]string {
+	all := meanings()
+	maps.Copy(all, titlesOfFlor())
+	return all
+}
+
+// meanings unites what each package says of its codes.
+func meanings() map[string]string {
 	all := map[string]string{}
 	for _, codes := range []func() map[string]string{
 		Codes, compiler.Codes, ca.Codes, envelope.Codes, schema.Codes,

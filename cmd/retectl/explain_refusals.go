@@ -44,9 +44,3 @@ func explainRefusal(id string) (diag.Page, bool) {
 	}
 	return diag.Page{}, false
 }
-
-// isOfFlor tells whether a code belongs to the program flor, which explains its
-// refusals itself where they happen.
-func isOfFlor(id string) bool {
-	return len(id) == len("FLnnnn") && (strings.HasPrefix(id, "FL26") || strings.HasPrefix(id, "FL5"))
-}
