@@ -19,7 +19,7 @@ const (
 // hands them over with one system call, which is most of what a packet costs.
 // It takes them apart again for quic-go, which knows nothing of that.
 type groConn struct {
-	*net.UDPConn
+	outlasting
 	batch   *ipv4.PacketConn
 	joined  []ipv4.Message // as the kernel gave them
 	at      int            // the one that is being taken apart
@@ -32,13 +32,13 @@ type groConn struct {
 func offload(udp *net.UDPConn) (conn quic.OOBCapablePacketConn, on bool) {
 	raw, err := udp.SyscallConn()
 	if err != nil {
-		return udp, false
+		return outlasting{udp}, false
 	}
 	var failed error
 	if err := raw.Control(func(fd uintptr) {
 		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_GRO, 1)
 	}); err != nil || failed != nil {
-		return udp, false
+		return outlasting{udp}, false
 	}
 	return newGROConn(udp), true
 }
@@ -59,7 +59,7 @@ func splits(udp *net.UDPConn) bool {
 }
 
 func newGROConn(udp *net.UDPConn) *groConn {
-	c := &groConn{UDPConn: udp, batch: ipv4.NewPacketConn(udp), joined: make([]ipv4.Message, groMessages)}
+	c := &groConn{outlasting: outlasting{udp}, batch: ipv4.NewPacketConn(udp), joined: make([]ipv4.Message, groMessages)}
 	for i := range c.joined {
 		c.joined[i].Buffers = [][]byte{make([]byte, groBuffer)}
 		c.joined[i].OOB = make([]byte, groControl)

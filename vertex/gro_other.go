@@ -9,7 +9,9 @@ import (
 )
 
 // offload leaves the socket as it is: joined packets are known to Linux only.
-func offload(udp *net.UDPConn) (conn quic.OOBCapablePacketConn, on bool) { return udp, false }
+func offload(udp *net.UDPConn) (conn quic.OOBCapablePacketConn, on bool) {
+	return outlasting{udp}, false
+}
 
 // splits is known to Linux only, too.
 func splits(*net.UDPConn) bool { return false }

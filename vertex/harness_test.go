@@ -27,14 +27,20 @@ import (
 	"github.com/florete/flor/envelope/schema"
 )
 
-// TestMain lets more tests run at once than there are processors, since most of
-// what they do is to wait.
+// TestMain lets more tests run at once than there are processors, unless it is
+// told how many, since most of what they do is to wait for time-outs of the
+// contract: at two, which is what go test takes on two processors, they need
+// about three times as long as at eight.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProcess) != "" {
 		exitAs(beVertex())
 	}
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8")
+	told := false
+	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
+	if !told {
+		_ = flag.Set("test.parallel", "8")
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -309,6 +315,12 @@ func backend(t testing.TB, serve func(*net.TCPConn)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accept(t, l, serve)
+	return l.Addr().String()
+}
+
+// accept hands each connection to serve until the test ends.
+func accept(t testing.TB, l *net.TCPListener, serve func(*net.TCPConn)) {
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {
@@ -328,7 +340,6 @@ func backend(t testing.TB, serve func(*net.TCPConn)) string {
 		l.Close()
 		work.Wait()
 	})
-	return l.Addr().String()
 }
 
 func echo(c *net.TCPConn) {

@@ -164,11 +164,13 @@ func (v *Vertex) openOn(ctx context.Context, pool *pool, s *session) (*streamLeg
 		s.release()
 		return nil, err
 	}
-	s.nudge(v.now())
 	leg := &streamLeg{Stream: stream, session: s}
 	if s.raw {
 		return leg, nil
 	}
+	s.nudge(v.now())
+	again := time.AfterFunc(2*quiet, func() { s.nudge(v.now()) }) // packets may have come just before the peer died
+	defer again.Stop()
 	if err := ask(ctx, stream); err != nil {
 		leg.Abort()
 		_ = leg.Close()

@@ -124,7 +124,7 @@ func beVertex() error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	v, err := New(e.Payload, ids, Options{Log: log})
+	v, err := New(e.Payload, ids, Options{Log: log, Grace: 100 * time.Millisecond})
 	if err != nil {
 		return err
 	}
