@@ -29,7 +29,7 @@ func activationCases() []Case {
 		{"activation/own-payload", "a new inbound takes effect in place, and no workload is restarted", "AGT-5", checkOwnPayload},
 		{"activation/set-in-use", "a set that a living process runs on is kept", "SET-4", checkSetInUse},
 		{"crash/during-fetch", "killed while it fetches, the agent comes back on its set", "AGT-3 SET-3", checkKilledFetching},
-		{"crash/during-check", "killed while a set is staged and checked, the old set is active and nothing is left of the new one", "SET-3 SET-4 AGT-3", checkKilledChecking},
+		{"crash/during-check", "killed while a set is staged and checked, the old set is active and nothing is left of the new one", "SET-2 SET-3 SET-4 AGT-3", checkKilledChecking},
 		{"crash/before-confirmation", "killed before the mark moved, the new set is whole and is confirmed after the start", "AGT-4 SET-3 SET-6", checkKilledPending},
 		{"crash/survivors", "workloads of an agent that was killed are ended before others are started", "SUP-9 AGT-3", checkSurvivors},
 		{"crash/recycled-pid", "a process that only has the pid of an old workload is left alone", "SUP-9", checkRecycledPID},

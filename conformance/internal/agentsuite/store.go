@@ -63,8 +63,7 @@ func checkSecondAgent(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1))
 	n.Serve()
 	first := n.Agent
-	second := n.Start()
-	code, said := second.Exit(), second.Said()+strings.Join(n.Log.Records(), "\n")
+	code, said := n.Refuses("another agent holds the scope's lock")
 	if code == 0 || !strings.Contains(said, strconv.Itoa(first.PID())) {
 		t.Fatalf("a second agent of the scope ends with exit %d and does not name pid %d; it must refuse and name the holder of the lock", code, first.PID())
 	}
@@ -238,8 +237,7 @@ func checkZeroCurrent(t *trial.T, n *node.Node) {
 func checkNothingUsable(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1))
 	t.Check(os.RemoveAll(n.Root.Path(mgmt+"sets/v1")), "remove the set")
-	code := n.Start().Exit()
-	if said := n.Agent.Said() + strings.Join(n.Log.Records(), "\n"); code != 78 || !strings.Contains(said, "enrol") {
+	if code, said := n.Refuses("no set can be used"); code != 78 || !strings.Contains(said, "enrol") {
 		t.Fatalf("with no usable set the agent ends with exit %d; it must be 78, and say that enrolment is the remedy", code)
 	}
 }
@@ -275,7 +273,7 @@ func checkNewerState(t *trial.T, n *node.Node) {
 	t.Check(n.Root.WriteState(st), "write a newer state.json")
 	t.Check(n.Root.Write(mgmt+"sets/v9.partial/agent.json", []byte("{}")), "write a leftover")
 	before := n.Root.Read("agent/state.json")
-	if code := n.Start().Exit(); code != 78 {
+	if code, _ := n.Refuses("state.json is of a newer schema_version"); code != 78 {
 		t.Fatalf("with a state.json of schema 2.0 the agent ends with exit %d; it must be 78: a newer program wrote it", code)
 	}
 	if n.Root.Read("agent/state.json") != before || n.Root.Read(mgmt+"sets/v9.partial/agent.json") == "" {
@@ -287,7 +285,7 @@ func checkOpenBase(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1))
 	t.Check(os.Mkdir(n.Runtime, 0o700), "make the runtime base")
 	t.Check(os.Chmod(n.Runtime, 0o777), "open the runtime base")
-	if code := n.Start().Exit(); code == 0 {
+	if code, _ := n.Refuses("others may write to the runtime base"); code == 0 {
 		t.Fatalf("the agent runs with a runtime base of mode 0777; it must refuse one that others may write to")
 	}
 	if _, err := os.Lstat(filepath.Join(n.Runtime, n.Scope)); err == nil {
@@ -300,8 +298,7 @@ func checkLongPath(t *trial.T, n *node.Node) {
 	long := filepath.Join(n.Runtime, strings.Repeat("x", 90))
 	n.Env = append(n.Env, "FLOR_RUNTIME_DIR="+long)
 	socket := filepath.Join(long, n.Scope, "agent.sock")
-	code := n.Start().Exit()
-	said := n.Agent.Said() + strings.Join(n.Log.Records(), "\n")
+	code, said := n.Refuses("the path of its socket is too long")
 	if code != 78 {
 		t.Fatalf("with a socket path of %d bytes the agent ends with exit %d; it must be 78", len(socket), code)
 	}

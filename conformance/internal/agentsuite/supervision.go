@@ -371,7 +371,7 @@ func destination(n *node.Node, where string) {
 func checkNoDaemon(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1))
 	destination(n, "unix:"+n.Log.Path+".nobody")
-	if code := n.Start().Exit(); code != 69 {
+	if code, _ := n.Refuses("nobody answers at the log destination"); code != 69 {
 		t.Fatalf("with nobody at the log destination the agent ends with exit %d; it must be 69", code)
 	}
 }
@@ -383,7 +383,7 @@ func checkWrongSocket(t *trial.T, n *node.Node) {
 	t.Check(err, "listen on a stream socket")
 	t.Cleanup(func() { _ = stream.Close() })
 	destination(n, "unix:"+path)
-	if code := n.Start().Exit(); code != 78 {
+	if code, _ := n.Refuses("the log destination is no datagram socket"); code != 78 {
 		t.Fatalf("with a stream socket as log destination the agent ends with exit %d; it must be 78", code)
 	}
 }

@@ -223,9 +223,15 @@ func checkWatch(t *trial.T, n *node.Node) {
 	published := make(chan struct{})
 	n.Coordinator.Answer(holding(published, 2, rete.Document(n.Set(2)...)))
 	n.Serve()
-	t.Await("after an answer with Flor-Wait the agent must ask with wait=55 at once, not at the next poll", func() bool {
-		return slices.ContainsFunc(n.Coordinator.Fetches(), func(f node.Fetch) bool { return f.Query.Get("wait") == "55" })
+	var wait string
+	t.Await("after an answer with Flor-Wait the agent must ask with wait at once, not at the next poll", func() bool {
+		fetches := n.Coordinator.Fetches()
+		wait = fetches[len(fetches)-1].Query.Get("wait")
+		return wait != ""
 	})
+	if wait != "55" {
+		t.Fatalf("the agent asks with wait=%s; it must be 55", wait)
+	}
 	close(published)
 	s := n.Until("what a watch brings must be applied", func(s node.Status) bool { return s.Set.Active == 2 })
 	if s = n.Until("the sync of a watch must end", func(s node.Status) bool { return s.LastSync.Offered == 2 }); s.LastSync.Trigger != "watch" {

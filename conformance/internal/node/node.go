@@ -114,3 +114,16 @@ func Vertex(name string, payload any) rete.Workload {
 	w.Run = "flor-vertex"
 	return w
 }
+
+// Refuses starts the agent, which must end instead of serving, and returns its
+// exit code and all that it said and logged.
+func (n *Node) Refuses(why string) (code int, said string) {
+	p := n.Start()
+	n.t.Await("the agent must refuse: "+why, func() bool {
+		if s, err := n.status(); err == nil && s.Agent.PID == p.PID() {
+			n.t.Fatalf("the agent serves; it must refuse: %s", why)
+		}
+		return p.Ended()
+	})
+	return p.Exit(), p.Said() + strings.Join(n.Log.Records(), "\n")
+}

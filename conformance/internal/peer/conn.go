@@ -59,6 +59,23 @@ func (c *Conn) Next() *Stream {
 	return &Stream{s, c.t}
 }
 
+// NextUnless accepts the next stream, or returns nil once something else is so.
+func (c *Conn) NextUnless(so func() bool) *Stream {
+	for {
+		ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Millisecond)
+		s, err := c.AcceptStream(ctx)
+		cancel()
+		switch {
+		case err == nil:
+			return &Stream{s, c.t}
+		case so():
+			return nil
+		case c.t.Context().Err() != nil || c.Ended():
+			c.t.Fatalf("waited in vain for a stream of the initiator: %w", err)
+		}
+	}
+}
+
 // Asked accepts the next stream and expects the preamble of flor/2.
 func (c *Conn) Asked() *Stream {
 	s := c.Next()
@@ -169,10 +186,11 @@ func (s *Stream) ExpectEnd() {
 	}
 }
 
-// ResetCode waits for the other side to reset what it sends, and returns the
-// code, -1 where it ended otherwise.
+// ResetCode waits for the other side to reset what it sends, with nothing before,
+// and returns the code, -1 where something came or it ended otherwise.
 func (s *Stream) ResetCode() int {
-	_, err := s.Rest()
+	deadline(s.t, s.SetReadDeadline)
+	_, err := s.Stream.Read(make([]byte, 1))
 	return streamCode(err)
 }
 

@@ -126,6 +126,9 @@ func (l *Listener) Hellos() []Hello {
 func (l *Listener) FirstEnd() error {
 	var first error
 	l.t.Await("the vertex must end the handshake", func() bool {
+		if l.Waiting() > 0 {
+			l.t.Fatalf("the handshake was done; the vertex must end it")
+		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if len(l.ends) > 0 {

@@ -80,12 +80,23 @@ func (s *Socket) Dial(addr string, o Offer) (*Conn, error) {
 	return &Conn{conn, s.t}, nil
 }
 
-// Refusal dials and returns what ended the connection, at the handshake or after
-// it; nothing is sent on it.
+// errTaken is returned where an initiator is served that must not be.
+var errTaken = errors.New("the initiator was taken, and its stream answered")
+
+// Refusal dials, asks, and returns what ended the connection, at the handshake or
+// after it.
 func (s *Socket) Refusal(addr string, o Offer) error {
 	conn, err := s.Dial(addr, o)
 	if err != nil {
 		return err
+	}
+	stream, err := conn.OpenStream()
+	if err == nil {
+		_, _ = stream.Write([]byte{0x01})
+		deadline(s.t, stream.SetReadDeadline)
+		if n, _ := stream.Read(make([]byte, 1)); n > 0 {
+			return errTaken
+		}
 	}
 	return conn.End()
 }

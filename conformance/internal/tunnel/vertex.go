@@ -125,6 +125,13 @@ func (v *Vertex) Until(words string, so func(Readiness) bool) {
 	})
 }
 
+// Serves tells whether the vertex says of itself that it is ready.
+func (v *Vertex) Serves() bool {
+	var r Readiness
+	text, err := v.call(http.MethodGet, "/v1/ready", nil)
+	return err == nil && json.Unmarshal(text, &r) == nil && r.Ready
+}
+
 // Apply offers the payload as a newer artifact and returns the result (SUP-11).
 func (v *Vertex) Apply(version uint64, dryRun bool) string {
 	body, err := json.Marshal(map[string]any{"mgmt_artifact": v.Artifact(version, v.Payload), "dry_run": dryRun})

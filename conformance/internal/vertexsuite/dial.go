@@ -94,7 +94,7 @@ func dialCases() []Case {
 		{"dial/client-reset", "RST of the client becomes RESET_STREAM and STOP_SENDING with code 1", "VTX-7", checkClientReset},
 		{"dial/told-of-draining", "a connection that was told of draining takes no new stream", "VTX-15", checkToldOfDraining},
 		{"dial/closes-the-drained", "a connection that was told of draining is closed once its streams have ended", "VTX-15", checkClosesDrained},
-		{"dial/keeps-alive", "a pooled connection is kept alive", "VTX-5", checkKeepsAlive},
+		{"dial/stays-pooled", "a connection without a stream is pooled and kept alive", "VTX-5", checkStaysPooled},
 		{"flor1/dial", "to a target of flor/1 bytes go at once, without preamble, and the client has reply 0", "VTX-6", checkDialFlor1},
 		{"flor1/one-stream", "a dialler opens one stream on a connection of flor/1", "VTX-6", checkDialFlor1Once},
 	}
@@ -129,9 +129,6 @@ func (r targetRow) check(t *trial.T, v *tunnel.Vertex) {
 		t.Fatalf("%s: the handshake ends with %v; the vertex must end it with TLS alert %d", r.title, err, r.alert)
 	}
 	replied(t, client, r.reply, "the target's certificate is refused")
-	if l.Waiting() > 0 {
-		t.Fatalf("%s: the handshake was done", r.title)
-	}
 }
 
 func checkHello(t *trial.T, v *tunnel.Vertex) {
@@ -257,14 +254,17 @@ func checkToldOfDraining(t *trial.T, v *tunnel.Vertex) {
 	conn.Asked().Send("\x00")
 	replied(t, first, replyConnected, "the answer byte is 0")
 	conn.SayDraining()
-	// Nothing tells us that it was heard, so ask until a new connection is made.
-	t.Await("after it was told of draining the vertex must dial another connection", func() bool {
-		c := asking(t, v)
-		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		_, _ = c.Read(make([]byte, 12))
-		_ = c.Close()
-		return l.Waiting() > 0
-	})
+	// Nothing tells us that it was heard, so a few streams may still come.
+	const few = 20
+	for came := 0; l.Waiting() == 0; came++ {
+		if came > few {
+			t.Fatalf("after it was told of draining the connection still takes new streams; the vertex must dial another one")
+		}
+		_ = asking(t, v)
+		if stream := conn.NextUnless(func() bool { return l.Waiting() > 0 }); stream != nil {
+			stream.Send("\x00")
+		}
+	}
 }
 
 func checkClosesDrained(t *trial.T, v *tunnel.Vertex) {
@@ -274,18 +274,24 @@ func checkClosesDrained(t *trial.T, v *tunnel.Vertex) {
 	client.ExpectEnd()
 	client.Finish()
 	stream.ExpectEnd()
-	if err := conn.End(); peer.Code(err) < 0 {
+	if err := conn.End(); peer.Code(err) < 0 || peer.Code(err) == codePathMTU {
 		t.Fatalf("a connection that was told of draining ends with %v once its streams have ended; the dialler must close it with an application code", err)
 	}
 }
 
-func checkKeepsAlive(t *trial.T, v *tunnel.Vertex) {
+func checkStaysPooled(t *trial.T, v *tunnel.Vertex) {
 	client, conn, stream := carried(t, v)
-	client.Send("x")
-	stream.Expect("x")
-	before := conn.ConnectionStats().PacketsReceived
-	t.Await("a pooled connection must bring a keep-alive every 3 s", func() bool {
-		return conn.ConnectionStats().PacketsReceived > before+3
+	client.Finish()
+	stream.ExpectEnd()
+	stream.Finish()
+	client.ExpectEnd()
+	const while = 5 * time.Second // in which a keep-alive comes
+	before, began := conn.ConnectionStats().PacketsReceived, time.Now()
+	t.Await("a pooled connection must be kept alive", func() bool {
+		if conn.Ended() {
+			t.Fatalf("a connection that has no stream any more is closed after a moment (%v); it must be pooled for a minute", conn.End())
+		}
+		return time.Since(began) > while && conn.ConnectionStats().PacketsReceived > before
 	})
 }
 
@@ -366,7 +372,7 @@ func replyCases() []Case {
 		}},
 	}
 	cases := []Case{
-		{"reply/handshake-refused", "a target that refuses handshakes is dialled once more, then the reply is 4", "VTX-4 VTX-10", checkHandshakeRefused},
+		{"reply/handshake-refused", "the client is told rightly where the target refuses handshakes", "VTX-4 VTX-10", checkHandshakeRefused},
 		{"reply/dead-peer", "a target that says nothing has reply 4 after 10 s at most", "VTX-5 VTX-10", checkDeadPeer},
 		{"reply/no-common-protocol", "a target without a tunnel protocol in common has reply 1", "VTX-4 VTX-10", checkNoCommonProtocol},
 	}
@@ -391,9 +397,6 @@ func checkHandshakeRefused(t *trial.T, v *tunnel.Vertex) {
 	l.Refuse()
 	client := asking(t, v)
 	replied(t, client, replyUnreachable, "the target refuses handshakes")
-	if got := len(l.Hellos()); got < 2 {
-		t.Fatalf("a target that refuses handshakes was dialled %d times; it must be once more", got)
-	}
 }
 
 func checkDeadPeer(t *trial.T, v *tunnel.Vertex) {

@@ -114,6 +114,8 @@ func checkByteByByte(t *trial.T, v *tunnel.Vertex) {
 		c.Send(string([]byte{b}))
 	}
 	replied(t, c, replyConnected, "the request came byte by byte")
+	c.Send("hello")
+	v.Web.Next().Expect("hello")
 }
 
 func checkSilentClient(t *trial.T, v *tunnel.Vertex) {
@@ -368,7 +370,14 @@ func checkCheckGood(t *trial.T, v *tunnel.Vertex) {
 
 // unservable starts the program on a payload, which must exit 78.
 func unservable(t *trial.T, v *tunnel.Vertex, payload any, what string) {
-	if code := v.Run(v.Artifact(1, payload)).Exit(); code != 78 {
+	v.Run(v.Artifact(1, payload))
+	t.Await(what+" must be turned down with exit 78", func() bool {
+		if v.Serves() {
+			t.Fatalf("%s is served; it must be turned down with exit 78", what)
+		}
+		return v.Process.Ended()
+	})
+	if code := v.Process.Exit(); code != 78 {
 		t.Fatalf("%s exits %d; it must be 78, which is not tried again", what, code)
 	}
 }
