@@ -100,7 +100,7 @@ func (s *FileStore) loadFloors() (Floors, error) {
 	if err != nil || text == nil {
 		return Floors{}, err
 	}
-	return parseFloors(text)
+	return ParseFloors(text)
 }
 
 // read gives the content of a file, nil when there is none.
@@ -174,7 +174,7 @@ func (s *FileStore) Swap(_ context.Context, old Revision, next State) (Revision,
 	if s.revisions.current() != old {
 		return 0, ErrConflict
 	}
-	floors, err := next.Floors.text()
+	floors, err := next.Floors.Document()
 	if err != nil {
 		return 0, err
 	}

@@ -489,15 +489,15 @@ func FuzzParseFloors(f *testing.F) {
 	f.Add([]byte(`{"schema_version":"1.0","floors":{"alpha":5}}`))
 	f.Add([]byte(`{"schema_version":"1.1","floors":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		floors, err := parseFloors(text)
+		floors, err := ParseFloors(text)
 		if err != nil {
 			return
 		}
-		written, err := floors.text()
+		written, err := floors.Document()
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := parseFloors(written)
+		again, err := ParseFloors(written)
 		if err != nil || cmp.Diff(floors, again, cmp.AllowUnexported(Floors{}, floor{})) != "" {
 			t.Errorf("%s read back: %v", written, err)
 		}

@@ -40,8 +40,10 @@ func (e *StateTooNew) Error() string {
 		e.Code(), stateTooNew, e.Name, e.Version)
 }
 
-// text writes the record as floors.json, nodes in order of name.
-func (f Floors) text() ([]byte, error) {
+// Document writes the record as one JSON text, nodes in order of name: the form in
+// which a Storage keeps it, floors.json in a FileStore. A record of more than
+// 64 MiB is an error.
+func (f Floors) Document() ([]byte, error) {
 	doc := floorsDocument{SchemaVersion: floorsVersion, Floors: make(map[string]uint64, len(f.byName))}
 	for _, floor := range f.byName {
 		doc.Floors[floor.node] = floor.version
@@ -56,8 +58,10 @@ func (f Floors) text() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// parseFloors reads floors.json. Its error is a *floorsError, or a *StateTooNew.
-func parseFloors(text []byte) (Floors, error) {
+// ParseFloors reads what Document wrote. Its error is a *StateTooNew for a record of
+// a newer program, which must not be replaced, and otherwise says what is wrong
+// with the text: a Storage reports that as Damage.
+func ParseFloors(text []byte) (Floors, error) {
 	var doc floorsDocument
 	if err := json.Unmarshal(text, &doc, json.RejectUnknownMembers(true)); err != nil {
 		return Floors{}, newerOr(floorsFile, floorsVersion, text, &floorsError{err: err})

@@ -9,7 +9,8 @@ import (
 // Storage keeps the one tree that is published (CRD-10). It is compare-and-swap,
 // so that two relays over one replicated store may each judge a publish and only
 // one of them wins. Implementations are safe for concurrent use;
-// relaytest.Storage checks one.
+// relaytest.Storage checks one. What it keeps is two texts: Tree.Document and
+// Floors.Document, which ParseTree and ParseFloors read back.
 type Storage interface {
 	// Load gives what is stored and the revision it has. A store in which
 	// nothing was ever put gives the zero State. What cannot be read is reported

@@ -15,12 +15,67 @@ import (
 	"github.com/florete/flor/relay/relaytest"
 )
 
-// CRD-10: both storages keep the contract that any other has to keep.
+// texts is a storage as somebody else writes one, on anything that keeps two texts
+// and a number and can compare and swap them, such as a replicated store.
+type texts struct {
+	mu           sync.Mutex
+	tree, floors []byte
+	revision     relay.Revision
+	moved        chan struct{} // closed when the revision moves
+}
+
+func newTexts(*testing.T) relay.Storage { return &texts{moved: make(chan struct{})} }
+
+func (s *texts) Load(context.Context) (state relay.State, revision relay.Revision, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.revision == 0 {
+		return relay.State{}, 0, nil
+	}
+	tree, treeErr := relay.ParseTree(s.tree)
+	floors, floorsErr := relay.ParseFloors(s.floors)
+	return relay.State{Tree: tree, Floors: floors}, s.revision, errors.Join(treeErr, floorsErr)
+}
+
+func (s *texts) Swap(_ context.Context, old relay.Revision, next relay.State) (relay.Revision, error) {
+	floors, err := next.Floors.Document()
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.revision != old {
+		return 0, relay.ErrConflict
+	}
+	s.tree, s.floors, s.revision = next.Tree.Document(), floors, old+1
+	close(s.moved)
+	s.moved = make(chan struct{})
+	return s.revision, nil
+}
+
+func (s *texts) Watch(ctx context.Context, seen relay.Revision) error {
+	s.mu.Lock()
+	moved, current := s.moved, s.revision
+	s.mu.Unlock()
+	if current != seen {
+		return nil
+	}
+	select {
+	case <-moved:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// CRD-10: both storages keep the contract that any other has to keep, and one from
+// outside of the package can.
 func TestStoragesKeepTheContract(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		relaytest.Storage(t, func(*testing.T) relay.Storage { return new(relay.Memory) })
 	})
+	t.Run("somebody else's", func(t *testing.T) { relaytest.Storage(t, newTexts) })
 	t.Run("files", func(t *testing.T) {
 		relaytest.Storage(t, func(t *testing.T) relay.Storage { return openFiles(t, t.TempDir()) })
 	})

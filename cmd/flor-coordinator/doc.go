@@ -33,19 +33,25 @@
 // this order or is raised at the start. A backup is a convenience: publishing the
 // compiled tree again brings the same back.
 //
-// Restore: stop the workload, put the two files into the state directory with mode
-// 0600 and the owner of the directory, start it. A tree older than the last one is
-// harmless: agents refuse what is older than they have, and wait for the next
-// publish. Publish the current compiled tree then. Without a backup: start with an
-// empty directory and publish. Where no version is on record, the first tree is
-// taken as it comes.
+// Restore: put the two files into the state directory with mode 0600 and the owner
+// of the directory, and run flor agent restart coordinator; nobody publishes
+// meanwhile. A tree older than the last one is harmless: agents refuse what is
+// older than they have, and wait for the next publish. Publish the current compiled
+// tree then. Without a backup: start with an empty directory and publish. Where no
+// version is on record, the first tree is taken as it comes.
 //
-// Move to another machine: give the coordinator to the other node in the YAML,
-// compile with --move-coordinator and publish to the old one, so that every agent
-// learns where to ask; keep the old one until the last has, because a node that
-// missed it must be enrolled again. On the new machine it starts with an empty
-// directory; publish the same tree to it. Copying the two files instead is as good,
-// and keeps the floors of departed nodes.
+// Move to another machine: give both services of the coordinator to the other node
+// in the YAML and compile with --move-coordinator. Publish to the old coordinator,
+// so that every agent learns where to ask. Then retectl issue-bundle for the new
+// machine and flor enroll there, its agent stopped, because it needs the keys of the
+// two services: its coordinator starts with an empty directory. Publish the same tree once more, which
+// goes to the new one, and see with flor agent status that all nodes are in sync.
+// The old coordinator ends as soon as the agent beside it has the new set, so that a
+// node that was away then asks where nobody is. It is given its set by hand: fetch
+// it on the new machine from the sync listener (curl
+// http://<listen.sync>/artifact/mgmt/<node>), carry it over, and run flor agent
+// sync --from FILE. Copying the two files to the new machine keeps the floors of
+// departed nodes.
 //
 // A damaged file: the start sets it aside, says so in the log (FL3123, FL3124) and
 // in the agent's status, and fetches get 503 until a publish, which is the cure
@@ -60,6 +66,8 @@
 //
 // A publish is refused as a version conflict: the tree is older than what was
 // published from elsewhere; pull and compile on top of it. If the record is wrong,
-// after a garbage publish for example, stop the workload and run reset: it forgets
-// tree and floors, agents keep their own marks.
+// after a garbage publish for example, stop the agent of the management node
+// (systemctl stop flor-agent@<scope>, or whatever runs it), run reset, start the
+// agent and publish: it forgets tree and floors, agents keep their own marks. The
+// program lies in lib/flor beside the bin directory of flor.
 package main
