@@ -2,8 +2,8 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
+	"github.com/florete/flor/cmd/internal/build"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/relay/config"
 	"github.com/florete/flor/supervise/program"
@@ -15,7 +15,7 @@ func main() {
 	}
 	program.Program{
 		Name:    "flor-coordinator",
-		Version: version(),
+		Version: build.Version(),
 		Run:     run,
 		Check:   check,
 		Locate:  locate,
@@ -27,13 +27,4 @@ func main() {
 func check(_ *program.Context, a envelope.Artifact) error {
 	_, err := config.Parse(a.Payload())
 	return err
-}
-
-// version is what the go command recorded of the module and its revision.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
+	"github.com/florete/flor/cmd/internal/build"
 	"github.com/florete/flor/supervise/program"
 )
 
@@ -13,18 +13,9 @@ func main() {
 	_ = os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
 	program.Program{
 		Name:    "flor-vertex",
-		Version: version(),
+		Version: build.Version(),
 		Run:     run,
 		Check:   check,
 		Locate:  locate,
 	}.Main()
-}
-
-// version is what the go command recorded of the module and its revision.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }

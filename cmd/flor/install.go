@@ -11,6 +11,7 @@ import (
 
 	"github.com/florete/flor/cmd/flor/internal/install"
 	"github.com/florete/flor/cmd/flor/internal/service"
+	"github.com/florete/flor/cmd/internal/build"
 	"github.com/florete/flor/store"
 )
 
@@ -49,7 +50,7 @@ func (c *console) installHost(ctx context.Context, cmd *cli.Command) error {
 	}
 	defer root.Close()
 	manager := managerOf(settings, host)
-	o := install.Options{Mode: settings.Mode, Version: buildVersion(), Files: files}
+	o := install.Options{Mode: settings.Mode, Version: build.Version(), Files: files}
 	if settings.Mode == store.System {
 		o.Account = settings.Account
 	}
@@ -130,7 +131,7 @@ func settled(path string) (string, error) {
 
 // filesOf are all files of an install.
 func filesOf(host store.Host, s service.Settings) ([]install.File, error) {
-	files, err := install.Programs(host.Executable, buildVersion())
+	files, err := install.Programs(host.Executable, build.Read())
 	if err != nil || host.GOOS == "darwin" {
 		return files, err
 	}
@@ -193,10 +194,10 @@ func (c *console) sayVersion(s service.Settings, done install.Result) {
 	where := "below " + s.Prefix + ", " + string(s.Mode) + " mode; " + filepath.Join(s.Prefix, install.ReceiptFile) + " lists it"
 	switch {
 	case len(done.Placed)+len(done.Removed) == 0:
-		c.say("flor %s is installed already %s", buildVersion(), where)
+		c.say("flor %s is installed already %s", build.Version(), where)
 	case done.Before != "":
-		c.say("flor %s is installed over %s %s", buildVersion(), done.Before, where)
+		c.say("flor %s is installed over %s %s", build.Version(), done.Before, where)
 	default:
-		c.say("flor %s is installed %s; next: flor enroll <bundle>", buildVersion(), where)
+		c.say("flor %s is installed %s; next: flor enroll <bundle>", build.Version(), where)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/florete/flor/cmd/internal/build"
 	"github.com/florete/flor/store"
 	"github.com/florete/flor/supervise/agent"
 	"github.com/florete/flor/supervise/program"
@@ -44,7 +45,7 @@ func (c *console) serve(ctx context.Context, layout store.Layout, scope string, 
 		return program.Reject(err)
 	}
 	daemon, err := agent.New(agent.Options{
-		Layout: layout, Scope: scope, Build: buildVersion(),
+		Layout: layout, Scope: scope, Build: build.Version(),
 		LogStderr: stderr, OwnProcess: true,
 		LogDestination: destination(c.getenv(destinationVariable), configured),
 	})

@@ -2,20 +2,17 @@ package main
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/florete/flor/cmd/internal/build"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 )
 
 // versions is what "flor version --json" prints.
 type versions struct {
-	Version  string `json:"version"`
-	Platform string `json:"platform"`
-	Go       string `json:"go"`
+	build.Info
 	Envelope string `json:"envelope"`
 	Agent    string `json:"agent"`
 	Vertex   string `json:"vertex"`
@@ -34,23 +31,11 @@ func (c *console) version(_ context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
-	v := versions{
-		Version: buildVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
-		Envelope: envelope.SchemaVersion, Agent: schema.AgentVersion, Vertex: schema.VertexVersion,
-	}
+	v := versions{Info: build.Read(), Envelope: envelope.SchemaVersion, Agent: schema.AgentVersion, Vertex: schema.VertexVersion}
 	if cmd.Bool("json") {
 		return c.tellJSON(v)
 	}
 	c.tell("flor %s %s %s", v.Version, v.Platform, v.Go)
 	c.tell("contract: envelope %s, agent %s, vertex %s", v.Envelope, v.Agent, v.Vertex)
 	return nil
-}
-
-// buildVersion is what the go command recorded of the module and its revision.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }

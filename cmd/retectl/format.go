@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/florete/flor/cmd/internal/build"
 	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/compiler/diag"
 )
@@ -80,7 +81,7 @@ func (c *console) report(format string, loaded *compiler.Loaded, err error) erro
 
 func (c *console) writeFindings(format string, found diag.List, texts diag.Sources) error {
 	if format == formatSARIF {
-		tool := diag.Tool{Name: "retectl", Version: buildVersion(), URL: homepage}
+		tool := diag.Tool{Name: "retectl", Version: build.Version(), URL: homepage}
 		return diag.WriteSARIF(c.out, found, tool, compiler.Registry())
 	}
 	return diag.WriteJSON(c.out, found, texts)

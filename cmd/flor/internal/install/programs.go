@@ -1,13 +1,14 @@
 package install
 
 import (
-	"debug/buildinfo"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/florete/flor/cmd/internal/build"
 )
 
 // programPerm is the mode of an installed program.
@@ -19,9 +20,9 @@ var programs = []string{flor, "bin/retectl", LibDir + "/flor-vertex", LibDir + "
 
 // Programs reads the four programs of the build that the running executable
 // belongs to: beside it, as the go command leaves them, or as they lie in an
-// install. version is what the executable says of itself; a program of another
+// install. mine is what was recorded of the executable; a program of another
 // build is refused with reason [MixedBuild].
-func Programs(executable, version string) ([]File, error) {
+func Programs(executable string, mine build.Info) ([]File, error) {
 	bin := filepath.Dir(executable)
 	from := []string{bin, filepath.Join(bin, "..", "lib", "flor")}
 	var files []File
@@ -30,7 +31,7 @@ func Programs(executable, version string) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := sameBuild(found, version); err != nil {
+		if err := sameBuild(found, mine); err != nil {
 			return nil, err
 		}
 		files = append(files, File{Path: name, Mode: programPerm, Data: data})
@@ -62,13 +63,13 @@ func readLimited(name string) ([]byte, error) {
 	return data, err
 }
 
-func sameBuild(program, version string) error {
-	info, err := buildinfo.ReadFile(program)
+func sameBuild(program string, mine build.Info) error {
+	its, err := build.ReadFile(program)
 	if err != nil {
 		return refuse(MixedBuild, "%s is no program of flor: %w", program, err)
 	}
-	if info.Main.Version != version {
-		return refuse(MixedBuild, "%s is of version %q, flor of %q: build them together", program, info.Main.Version, version)
+	if its != mine {
+		return refuse(MixedBuild, "%s is of version %s %s, flor of %s %s: build them together", program, its.Version, its.Revision, mine.Version, mine.Revision)
 	}
 	return nil
 }
