@@ -24,6 +24,8 @@ type station struct {
 	log *os.File
 	// attr is how agents are started.
 	attr *syscall.SysProcAttr
+	// env are variables beside those of the directories.
+	env []string
 
 	agent *exec.Cmd
 }
@@ -64,6 +66,7 @@ func (i *station) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(i.lib, "flor"), args...)
 	cmd.Env = append(os.Environ(),
 		"FLOR_STATE_HOME="+i.dir+"/state", "FLOR_CONFIG_HOME="+i.dir+"/config", "FLOR_RUNTIME_DIR="+i.dir+"/run", "FLOR_LIB_DIR="+i.lib)
+	cmd.Env = append(cmd.Env, i.env...)
 	return cmd
 }
 
@@ -99,7 +102,13 @@ func (i *station) file(name string, text []byte) string {
 
 func (i *station) start() {
 	i.t.Helper()
-	agent := i.command("agent", "run", "--log-stderr")
+	i.startWith("agent", "run", "--log-stderr")
+}
+
+// startWith runs the agent by another command.
+func (i *station) startWith(args ...string) {
+	i.t.Helper()
+	agent := i.command(args...)
 	agent.Stdout, agent.Stderr = i.log, i.log
 	agent.SysProcAttr = i.attr
 	if err := agent.Start(); err != nil {
