@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Mode says for whom flor is installed.
@@ -65,7 +66,7 @@ type Layout struct {
 // their row and must be absolute. A relative XDG variable counts as unset, as
 // its specification says. It touches no disk.
 func Resolve(h Host) (Layout, error) {
-	bin := filepath.Dir(h.Executable)
+	bin := binOf(h.Executable)
 	l := Layout{
 		Mode: cmp.Or(h.Mode, inferMode(h.GOOS, bin)),
 		Bin:  bin,
@@ -80,6 +81,16 @@ func Resolve(h Host) (Layout, error) {
 		return Layout{}, err
 	}
 	return l, nil
+}
+
+// binOf is where flor lies, of whose install this executable is: beside it, or
+// for flor's own workloads in the bin directory beside lib.
+func binOf(executable string) string {
+	dir := filepath.Dir(executable)
+	if prefix, ok := strings.CutSuffix(dir, "/lib/flor"); ok {
+		return prefix + "/bin"
+	}
+	return dir
 }
 
 // inferMode is what holds where no receipt says otherwise.

@@ -43,6 +43,10 @@ func TestResolve(t *testing.T) {
 			Host{GOOS: "linux", Executable: "/usr/bin/flor"}, home,
 			Layout{Mode: System, Bin: "/usr/bin", Lib: "/usr/lib/flor", State: "/var/lib/flor", Config: "/etc/flor", RuntimeBase: "/run/flor"},
 		},
+		"a workload of the same install finds the same": {
+			Host{GOOS: "linux", Executable: "/usr/local/lib/flor/flor-vertex"}, nil,
+			Layout{Mode: System, Bin: "/usr/local/bin", Lib: "/usr/local/lib/flor", State: "/var/lib/flor", Config: "/etc/flor", RuntimeBase: "/run/flor"},
+		},
 		"the receipt overrules the place": {
 			Host{GOOS: "linux", Executable: "/opt/flor/bin/flor", Mode: System}, home,
 			Layout{Mode: System, Bin: "/opt/flor/bin", Lib: "/opt/flor/lib/flor", State: "/var/lib/flor", Config: "/etc/flor", RuntimeBase: "/run/flor"},
