@@ -41,8 +41,8 @@ func prefixOf(executable string) string { return filepath.Dir(filepath.Dir(execu
 // receiptBelow reads the receipt of a prefix, nil where there is none.
 func receiptBelow(prefix string) (*install.Receipt, error) {
 	root, err := os.OpenRoot(prefix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil // whoever installs makes directories that all may read
 	}
 	if err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func (c *console) tellPing(r *pingReport, asJSON bool) error {
 		return pingEnd(r.Result)
 	}
 	for _, s := range r.Steps {
-		words := strings.TrimSpace(s.Code + " " + s.Found)
+		words := strings.TrimSpace(s.Code + " " + strings.TrimPrefix(s.Found, s.Code+" "))
 		c.tell("%s", strings.TrimRight(strings.Join([]string{pad(string(s.Verdict)), pad(s.Step), words}, " "), " "))
 		if s.Do != "" {
 			c.tell("%s %s -> %s", pad(""), pad(""), s.Do)

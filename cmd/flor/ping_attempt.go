@@ -62,7 +62,7 @@ func (r *pingReport) pass(way route, until string) {
 		stepHandshake: "both sides proved who they are",
 		stepGate:      "the target lets " + r.Caller + " in",
 	}
-	if way.link == "" {
+	if way.local != "" {
 		words[stepLink], words[stepHandshake] = "none is needed: this vertex serves the target itself", "none is needed"
 	}
 	for _, name := range pingSteps[len(r.Steps):] {
