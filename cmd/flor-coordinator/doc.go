@@ -44,14 +44,18 @@
 // in the YAML and compile with --move-coordinator. Publish to the old coordinator,
 // so that every agent learns where to ask. Then retectl issue-bundle for the new
 // machine and flor enroll there, its agent stopped, because it needs the keys of the
-// two services: its coordinator starts with an empty directory. Publish the same tree once more, which
-// goes to the new one, and see with flor agent status that all nodes are in sync.
+// two services: its coordinator starts with an empty directory. Publish the same
+// tree once more, which goes to the new one, and see with flor agent status that
+// all nodes are in sync. Copying the two files to the new machine instead keeps the
+// floors of departed nodes, too.
+//
 // The old coordinator ends as soon as the agent beside it has the new set, so that a
 // node that was away then asks where nobody is. It is given its set by hand: fetch
-// it on the new machine from the sync listener (curl
-// http://<listen.sync>/artifact/mgmt/<node>), carry it over, and run flor agent
-// sync --from FILE. Copying the two files to the new machine keeps the floors of
-// departed nodes.
+// it on the new machine from the sync listener,
+//
+//	curl http://<listen.sync>/artifact/mgmt/<node> >set.json
+//
+// carry it to the node, and run flor agent sync --from set.json there.
 //
 // A damaged file: the start sets it aside, says so in the log (FL3123, FL3124) and
 // in the agent's status, and fetches get 503 until a publish, which is the cure

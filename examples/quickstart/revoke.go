@@ -68,7 +68,7 @@ func (d *demo) publishRevocation(ctx context.Context, before, after map[string]u
 		}
 		group.Go(func() error {
 			_, err := n.Await(ctx, "on the new set", lab.Holds(after[n.Name]))
-			d.report.step("%s has v%d, %d ms after the publish began", n.Name, after[n.Name], time.Since(began).Milliseconds())
+			d.report.step("%s has set v%d active, %d ms after the publish began", n.Name, after[n.Name], time.Since(began).Milliseconds())
 			return err
 		})
 	}
