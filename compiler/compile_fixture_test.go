@@ -229,11 +229,11 @@ func (w *world) snapshot() map[string]string {
 	return files
 }
 
-// mtimes tells when each committed file was last written.
+// mtimes tells when each committed file, and the lock, was last written.
 func (w *world) mtimes() map[string]time.Time {
 	w.t.Helper()
 	times := map[string]time.Time{}
-	for name := range w.snapshot() {
+	for _, name := range append(sortedKeys(w.snapshot()), lockFile) {
 		info, err := os.Stat(w.path(name))
 		if err != nil {
 			w.t.Fatal(err)

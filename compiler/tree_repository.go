@@ -3,7 +3,6 @@ package compiler
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -51,7 +50,8 @@ func (r *repository) prepare() error {
 }
 
 // takeLock makes this process the only one that writes the tree (CMP-15). The
-// kernel gives the lock back when the process ends, however it ends.
+// kernel gives the lock back when the process ends, however it ends. Nothing is
+// written into the file: a compile that changes nothing touches no file.
 func (r *repository) takeLock() error {
 	f, err := r.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
@@ -65,26 +65,28 @@ func (r *repository) takeLock() error {
 		return fmt.Errorf("lock repository: %w", err)
 	}
 	r.lock = f
-	return writeHolder(f)
+	signUp(f)
+	return nil
 }
 
-// holder is the process ID that the lock's owner wrote, for a person to read.
-func holder(f io.ReaderAt) string {
-	text := make([]byte, 20)
-	n, _ := f.ReadAt(text, 0)
-	pid := strings.TrimSpace(string(text[:n]))
-	if _, err := strconv.Atoi(pid); err != nil {
+// signUp takes the other kind of lock that a file has, of which the kernel
+// tells everybody whose it is. It guards nothing: that it fails, as on some
+// network file systems, costs only the name.
+func signUp(f *os.File) {
+	_ = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+}
+
+// holder is the process that has signed up, for a person to read. The kernel
+// does not name a process to itself.
+func holder(f *os.File) string {
+	question := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &question); err != nil || question.Pid < 0 {
 		return "(unknown)"
 	}
-	return pid
-}
-
-func writeHolder(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
-		return err
+	if question.Type == unix.F_UNLCK {
+		return strconv.Itoa(os.Getpid())
 	}
-	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return err
+	return strconv.Itoa(int(question.Pid))
 }
 
 // ensureIgnored keeps what is not to be committed out of git.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/relay"
 	"github.com/florete/flor/supervise/control"
 )
@@ -231,6 +233,20 @@ func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
 	log, err := sarif.FromString(ts.ReadFile(args[0]), sarif.WithStrictValidation())
 	ts.Check(err)
 	ts.Check(log.Validate())
+}
+
+// runHeld runs a command while it holds the repository, and says whether the
+// command named it as the holder: held <command>...
+func runHeld() {
+	doc, err := compiler.OpenDocument(".")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitCould)
+	}
+	defer doc.Close()
+	said, err := exec.Command(os.Args[1], os.Args[2:]...).CombinedOutput()
+	named := bytes.Contains(said, fmt.Appendf(nil, "process %d is", os.Getpid()))
+	fmt.Printf("%v, the holder is named: %v\n%s", err, named, said)
 }
 
 // alterFile replaces text in a file: alter <file> <old> <new>

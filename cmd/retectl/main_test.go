@@ -11,6 +11,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"retectl": func() { os.Exit(retectl()) },
+		"held":    runHeld,
 	})
 }
 
