@@ -43,13 +43,13 @@ func TestExpiryCutsLiveConnections(t *testing.T) {
 
 // crowd is a far vertex that serves web to alice and bob, each on a vertex of
 // their own.
-func crowd(t *testing.T) (*duo, spiffeid.ID) {
+func crowd(t *testing.T, options ...duoOption) (*duo, spiffeid.ID) {
 	bob := user("bob")
-	d := newDuo(t, backend(t, echo), func(d *duo) {
+	d := newDuo(t, backend(t, echo), append(options, func(d *duo) {
 		both := map[spiffeid.ID][]spiffeid.ID{d.web: {d.alice, bob}}
 		d.farPlan.ingress, d.nearPlan.egress = both, both
 		d.nearPlan.socks = append(d.nearPlan.socks, bob)
-	})
+	})...)
 	return d, bob
 }
 

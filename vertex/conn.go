@@ -12,7 +12,8 @@ import (
 
 // Conn is a connection of a program that embeds a vertex (VTX-17). It is a
 // net.Conn with the ends of TCP: CloseWrite is FIN, Abort is RST. Like any
-// net.Conn it may be used by several goroutines at once.
+// net.Conn it may be used by several goroutines at once, and must be closed: a
+// vertex waits for the connections that were dialled on it when Run ends.
 type Conn struct {
 	leg
 	pair
@@ -84,8 +85,9 @@ func (c *Conn) Close() error {
 }
 
 // Dial connects a local principal to a target under the same rules as a
-// SOCKS5 client's request. The error is an *Error. It needs a vertex that
-// runs, and takes at most 10 s.
+// SOCKS5 client's request (VTX-10, VTX-17). The error is an *Error. It needs a
+// vertex that runs, and takes at most 10 s, or until ctx is done; a connection
+// that has been made does not depend on ctx.
 func (v *Vertex) Dial(ctx context.Context, initiator, target spiffeid.ID) (*Conn, error) {
 	p := pair{initiator, target}
 	leave, ok := v.enter()
@@ -139,14 +141,24 @@ type Listener struct {
 	closed chan struct{}
 	once   sync.Once
 	forget func()
+	mu     sync.Mutex
+	ended  bool
 }
 
 // backlog is how many connections wait for Accept; more are refused.
 const backlog = 128
 
-// Listen serves a principal inside this process. While nobody listens,
-// initiators are told that the connection is refused.
+// Listen serves a principal inside this process, from before [Vertex.Run] if
+// need be, until the listener is closed or Run returns. While nobody listens,
+// initiators are told that the connection is refused. The error is an *Error:
+// UnknownTarget where the payload has no "embedded" io for the principal,
+// TooMany while somebody else listens for it.
 func (v *Vertex) Listen(target spiffeid.ID) (*Listener, error) {
+	v.stateMu.Lock()
+	defer v.stateMu.Unlock()
+	if v.stopped {
+		return nil, &Error{Reason: VertexStopping, To: target}
+	}
 	if u, ok := v.tables.Load().upstream[target]; !ok || !u.embedded {
 		return nil, &Error{Reason: UnknownTarget, To: target}
 	}
@@ -158,7 +170,8 @@ func (v *Vertex) Listen(target spiffeid.ID) (*Listener, error) {
 	return l, nil
 }
 
-// Accept waits for the next connection; after Close it returns net.ErrClosed.
+// Accept waits for the next connection, a *Conn whose Peer is the initiator.
+// After Close, and when the vertex has ended, it returns net.ErrClosed.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
@@ -171,14 +184,33 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Addr is the name under which the principal is reached.
 func (l *Listener) Addr() net.Addr { return principalAddr(l.target.String()) }
 
-// Close refuses what comes and what waits.
+// Close refuses what comes and what waits. What was accepted goes on.
 func (l *Listener) Close() error {
 	l.once.Do(func() {
 		l.forget()
+		l.mu.Lock()
+		l.ended = true
+		l.mu.Unlock()
 		close(l.closed)
 		l.drop()
 	})
 	return nil
+}
+
+// offer puts a connection into the queue for Accept, if the listener is still
+// there and has room.
+func (l *Listener) offer(c *Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return false
+	}
+	select {
+	case l.conns <- c:
+		return true
+	default:
+		return false
+	}
 }
 
 func (l *Listener) drop() {
@@ -208,11 +240,9 @@ func (v *Vertex) connectEmbedded(p pair) (leg, error) {
 		return nil, &Error{Reason: UpstreamFailed, Err: err}
 	}
 	c := &Conn{leg: there, pair: p, own: p.target, sent: uncounted{}, received: uncounted{}, done: func(Reason) {}}
-	select {
-	case value.(*Listener).conns <- c:
-		return here, nil
-	default:
+	if !value.(*Listener).offer(c) {
 		closeBoth(here, there)
 		return nil, &Error{Reason: UpstreamRefused}
 	}
+	return here, nil
 }

@@ -16,12 +16,39 @@
 //     refusal far away is told as one: see [Reason.Reply] for the table.
 //   - Streams of one pair share QUIC connections (VTX-5), and a stream that
 //     nobody reads does not stop another (VTX-5a).
-//   - FIN stays FIN, an abort stays an abort, in both directions (VTX-7); each
-//     connection ends for one [Reason].
+//   - FIN stays FIN, an abort stays an abort, in both directions, and the death
+//     of this process is an abort (VTX-7); each connection ends for one [Reason].
+//     See the table below.
+//   - An outage of less than the idle time-out of 30 s costs nobody a stream,
+//     whether the network loses packets or this host cannot send them, and after
+//     a sleep or a restart of the peer the next request finds its way within
+//     seconds (VTX-5).
 //   - Expiry, revocation and a changed list cut live connections within a
 //     second (VTX-8), which [Vertex.Apply] brings into force without a restart
 //     (VTX-16).
 //   - What is missing or busy delays nothing else (VTX-12, VTX-13).
+//
+// # How connections end
+//
+// What the programs at both ends see, and what the two vertices count (VTX-7):
+//
+//	who and how                client  its vertex       other vertex    service
+//	both with FIN              EOF     completed        completed       EOF
+//	the client with RST        -       initiator-reset  peer-reset      RST
+//	the service with RST       RST     peer-reset       target-reset    -
+//	the network, for 30 s      RST     peer-lost        peer-lost       RST
+//	its vertex is killed       RST     -                peer-lost       RST
+//	the other one is killed    RST     peer-lost        -               RST
+//	  and comes back           RST     peer-restarted   -               RST
+//	expiry, seen here          RST     expired          peer-expired    RST
+//	expiry, seen there         RST     peer-expired     expired         RST
+//	revoked, taken off a list  RST     as with expiry: revoked, denied  RST
+//	its vertex drains          RST     shutdown         peer-shutdown   RST
+//	the other one drains       RST     peer-shutdown    shutdown        RST
+//
+// It is the same before, while and after data flows. A killed vertex resets its
+// own programs at once; the other vertex finds out at the latest 33 s after the
+// last packet. go test -run TestEnds -v prints the whole table as it is seen.
 //
 // # Choices and limits
 //

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"sync"
 
 	"github.com/spiffe/go-spiffe/v2/bundle/x509bundle"
@@ -46,6 +48,61 @@ func payload() *schema.Vertex {
 		Workloads:         []schema.VertexWorkload{{SPIFFEID: alice.String(), IO: inside}, {SPIFFEID: web.String(), IO: inside}},
 		Ingress:           allow, Egress: allow,
 	}
+}
+
+// The standard library's HTTP server and client work over Listen and Dial, with
+// no port on loopback; the handler knows who asks from the certificate.
+func ExampleVertex_Listen_http() {
+	v, err := vertex.New(payload(), certificates{}, vertex.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = v.Run(ctx) })
+	defer running.Wait()
+	defer stop()
+	l, err := v.Listen(web)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	type peerKey struct{}
+	server := &http.Server{
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, peerKey{}, c.(*vertex.Conn).Peer())
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "hello %s", r.Context().Value(peerKey{}))
+		}),
+	}
+	running.Go(func() { _ = server.Serve(l) }) // ends with the vertex
+	answer, err := get(ctx, v)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answer)
+	// Output: hello spiffe://demo/user/alice
+}
+
+// get asks web over HTTP as alice.
+func get(ctx context.Context, v *vertex.Vertex) (string, error) {
+	if err := v.WaitReady(ctx); err != nil {
+		return "", err
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return v.Dial(ctx, alice, web)
+	}}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Get("http://web/")
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
 }
 
 // A program that embeds a vertex serves and calls principals of a rete.

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -76,10 +77,15 @@ func (k *keyring) load(ids []spiffeid.ID) error {
 	return nil
 }
 
+var errNoCertificate = errors.New("the identity has no certificate")
+
 func (k *keyring) read(id spiffeid.ID) (*material, error) {
 	svid, err := k.source.SVID(id)
 	if err != nil {
 		return nil, err
+	}
+	if len(svid.Certificates) == 0 {
+		return nil, errNoCertificate
 	}
 	m := &material{leaf: svid.Certificates[0], print: fingerprint(svid.Certificates[0])}
 	m.certificate = tls.Certificate{PrivateKey: svid.PrivateKey, Leaf: m.leaf}
@@ -98,21 +104,28 @@ func fingerprint(c *x509.Certificate) string {
 }
 
 // resetKey derives the key of stateless resets from a local private key, so
-// that it is the same after a restart and known to nobody else (VTX-1).
+// that it is the same after a restart and known to nobody else (VTX-1). Where
+// there is none that can be read, as in a key store, it is a new one.
 func (k *keyring) resetKey() (*quic.StatelessResetKey, error) {
 	var key quic.StatelessResetKey
-	m := k.first()
-	if m == nil {
+	secret, err := k.secret()
+	if err != nil {
 		_, err := rand.Read(key[:])
 		return &key, err
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(m.certificate.PrivateKey)
-	if err != nil {
-		return nil, fmt.Errorf("deriving the stateless-reset key: %w", err)
 	}
 	derived, err := hkdf.Key(sha256.New, secret, nil, "flor-vertex stateless reset", len(key))
 	copy(key[:], derived)
 	return &key, err
+}
+
+var errNoKey = errors.New("no principal has a certificate")
+
+func (k *keyring) secret() ([]byte, error) {
+	m := k.first()
+	if m == nil {
+		return nil, errNoKey
+	}
+	return x509.MarshalPKCS8PrivateKey(m.certificate.PrivateKey)
 }
 
 // first is the material of the principal whose ID sorts first.

@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"crypto"
 	"errors"
 	"io"
 	"net"
@@ -142,6 +143,46 @@ func checkEmbedded(t *testing.T, near, far *Vertex) {
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Accept after Close: %v", err)
 	}
+	if l.offer(nil) {
+		t.Error("a listener that is closed takes a connection that nobody will accept")
+	}
+}
+
+// VTX-17: who waits in Accept is let go when the vertex ends, and a vertex that
+// has ended takes no listener.
+func TestListenersEndWithTheirVertex(t *testing.T) {
+	t.Parallel()
+	p := &plan{serve: []spiffeid.ID{service("web")}}
+	n := alone(t, p, Options{})
+	l, err := n.Listen(service("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Listen(service("web")); !isReason(err, TooMany) {
+		t.Errorf("a second Listen: %v, want %s", err, TooMany)
+	}
+	n.cancel()
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept of a vertex that ended: %v", err)
+	}
+	n.stop()
+	if _, err := n.Listen(service("web")); !isReason(err, VertexStopping) {
+		t.Errorf("Listen on a vertex that ended: %v, want %s", err, VertexStopping)
+	}
+}
+
+// opaque is a key that can sign and not be read, as in a key store.
+type opaque struct{ crypto.Signer }
+
+// VTX-1, VTX-17: identities whose keys cannot be exported serve all the same.
+func TestKeysThatCannotBeExportedServe(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) {
+		d.aliceID.Key, d.webID.Key = opaque{d.aliceID.Key}, opaque{d.webID.Key}
+	})
+	c := d.dial(t)
+	send(t, c, "x")
+	expect(t, c, "x")
 }
 
 func connectEmbedded(t *testing.T, near *Vertex, l *Listener) (a, b *Conn) {

@@ -20,13 +20,14 @@ import (
 type Options struct {
 	Log        *slog.Logger          // nil: nothing is logged
 	Registerer prometheus.Registerer // nil: nothing is registered (OBS-6)
-	Now        func() time.Time      // the wall clock; nil: time.Now (VTX-8)
+	Now        func() time.Time      // the wall clock; nil: time.Now (VTX-5, VTX-8)
 	Grace      time.Duration         // for open connections when Run ends; 0: 8 s (VTX-15)
 	Limits     Limits                // zero fields: DefaultLimits (VTX-14)
 
 	// ResetKey is the secret from which stateless-reset tokens are made; it
 	// should be the same after a restart. Nil: it is derived from the key of a
-	// local principal (VTX-1).
+	// local principal (VTX-1); where that cannot be exported, it is a new one at
+	// each start, and peers take some seconds to notice a restart.
 	ResetKey *quic.StatelessResetKey
 }
 
@@ -157,11 +158,19 @@ func (v *Vertex) stop() {
 	v.stateMu.Lock()
 	v.stopped = true
 	v.stateMu.Unlock()
+	v.closeListeners()
 	v.endLife()
 	v.endAll(Shutdown)
 	v.work.Wait()
 	if e := v.endpoint.get(); e != nil {
 		_ = e.close()
+	}
+}
+
+// closeListeners lets go of programs that wait in Accept (VTX-17).
+func (v *Vertex) closeListeners() {
+	for _, l := range v.listeners.Range {
+		_ = l.(*Listener).Close()
 	}
 }
 

@@ -76,17 +76,24 @@ func ask(ctx context.Context, out io.Writer, v *vertex.Vertex, who, target spiff
 		return v.Dial(ctx, who, target)
 	}}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://web/", nil)
-	if err != nil {
-		fmt.Fprintln(out, who, "failed:", err)
-		return
-	}
-	response, err := transport.RoundTrip(request)
+	answer, err := get(ctx, transport)
 	if err != nil {
 		fmt.Fprintln(out, who, "was refused:", err)
 		return
 	}
+	fmt.Fprintln(out, who, "was answered:", answer)
+}
+
+func get(ctx context.Context, transport *http.Transport) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://web/", nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return "", err
+	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	fmt.Fprintf(out, "%s was answered: %s (%v)\n", who, answer, err)
+	return string(answer), err
 }

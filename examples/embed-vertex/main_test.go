@@ -21,7 +21,7 @@ func TestAliceIsAnsweredAndBobIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"spiffe://demo/user/alice was answered: hello spiffe://demo/user/alice (<nil>)\n",
+		"spiffe://demo/user/alice was answered: hello spiffe://demo/user/alice\n",
 		"spiffe://demo/user/bob was refused: FL4340 peer-denied",
 	} {
 		if !strings.Contains(out.String(), want) {
