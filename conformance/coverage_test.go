@@ -108,13 +108,30 @@ func ruleCases(rule string, ids []string) string {
 	return strings.Join(cells, "; ")
 }
 
-func TestVectorSuiteHasTheDepthThatIsAskedFor(t *testing.T) {
+// TestSuitesHaveTheDepthThatIsAskedFor holds the number of cases of each suite, and
+// that no two have one name.
+func TestSuitesHaveTheDepthThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	count, seen := map[string]int{}, map[string]bool{}
+	for _, c := range allCases(t) {
+		count[c.Suite]++
+		if seen[c.ID()] {
+			t.Errorf("two cases are named %s", c.ID())
+		}
+		seen[c.ID()] = true
+	}
+	least := map[string]int{VectorSuite: 120, ProgramSuite: 20, CoordinatorSuite: 40}
+	for suite, n := range least {
+		if count[suite] < n {
+			t.Errorf("suite %s has %d cases, want %d", suite, count[suite], n)
+		}
+	}
+}
+
+func TestFeaturesOfTheVectors(t *testing.T) {
 	t.Parallel()
 	cases, err := Vectors(Own{})
 	check(t, err)
-	if len(cases) < 120 {
-		t.Errorf("%d vectors", len(cases))
-	}
 	want := []string{"agent-payload", "bundle", "canonical", "hostname", "route", "set", "vertex-payload"}
 	if got := Features(cases); !slices.Equal(got, want) {
 		t.Errorf("features %v, want %v", got, want)

@@ -109,7 +109,7 @@ func (s Subject) trials(built Built, o MutantOptions) ([]attempt, error) {
 		}
 	}
 	for _, m := range s.mutants {
-		if !o.selects(m) {
+		if !o.selects(m) || len(m.Kills) == 0 {
 			continue
 		}
 		built.Env = []string{mutant.Env(m.Name)}
@@ -149,7 +149,7 @@ func (s Subject) sumUp(trials []attempt, o MutantOptions) MutantReport {
 		}
 	}
 	for _, m := range s.mutants {
-		if k := byMutant[m.Name]; k != nil {
+		if k := byMutant[m.Name]; k != nil && len(m.Kills) > 0 {
 			report.Mutants = append(report.Mutants, *k)
 		}
 	}

@@ -38,8 +38,15 @@ type Built struct {
 
 // Subjects returns our own programs with their suites.
 func Subjects() []Subject {
-	return []Subject{
+	return append([]Subject{
 		{Name: "packages", Suite: VectorSuite, cases: func(Built) ([]Case, error) { return Vectors(Own{}) }},
+		{
+			Name: "coordinator", Suite: CoordinatorSuite, Program: "cmd/flor-coordinator",
+			cases: func(b Built) ([]Case, error) {
+				return Coordinator(CoordinatorTarget{Command: []string{b.Program}, Env: b.Env})
+			},
+			mutants: coordinatorMutants(),
+		},
 		{
 			Name: "program-coordinator", Suite: ProgramSuite, Program: "cmd/flor-coordinator",
 			cases:   asProgram(ProgramOptions{Name: "relay", Payload: `{"schema_version":"1.0","listen":{"sync":"{{address}}","publish":"{{address}}"}}`}),
@@ -50,7 +57,7 @@ func Subjects() []Subject {
 			Features: []string{"artifact", "control", "log", "payload", "sink", "start", "stop"},
 			cases:    asProgram(ProgramOptions{Name: "files", Payload: `{"listen":"127.0.0.1:0"}`}),
 		},
-	}
+	}, nodeSubjects()...)
 }
 
 // asProgram has a program checked by the suite for programs.

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -73,12 +72,7 @@ func (r *Result) conclude(v Verdict, err error) {
 // settle counts, and decides the outcome.
 func (r *Report) settle(claimed []string, all []Case) {
 	r.SchemaVersion = "1.0"
-	r.Unclaimed = []string{}
-	for _, feature := range Features(all) {
-		if claimed != nil && !slices.Contains(claimed, feature) {
-			r.Unclaimed = append(r.Unclaimed, feature)
-		}
-	}
+	r.Unclaimed = unclaimed(claimed, all)
 	for _, c := range r.Cases {
 		switch c.Verdict {
 		case Pass:

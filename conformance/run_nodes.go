@@ -15,20 +15,9 @@ func RunVertex(t *testing.T, argv ...string) {
 	runSubtests(t, argv, Vertex)
 }
 
-// runSubtests runs cases at once, as far as -parallel allows; a case that fails
-// says what the program must do otherwise.
+// runSubtests runs a suite that needs nothing but a command.
 func runSubtests(t *testing.T, argv []string, suite func([]string) ([]Case, error)) {
 	t.Helper()
 	cases, err := suite(argv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			if err := c.Check(t.Context()); err != nil {
-				t.Errorf("%s %v: %v", c.ID(), c.Requirements, err)
-			}
-		})
-	}
+	runIn(t, cases, err, nil)
 }

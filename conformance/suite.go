@@ -76,9 +76,24 @@ func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 
 func (o Options) selects(c Case) bool { return o.Only == nil || o.Only.MatchString(c.ID()) }
 
+func (o Options) claims(c Case) bool {
+	return o.Features == nil || slices.Contains(o.Features, c.Feature)
+}
+
+// unclaimed returns the features of cases that are not claimed.
+func unclaimed(claimed []string, cases []Case) []string {
+	left := []string{}
+	for _, feature := range Features(cases) {
+		if claimed != nil && !slices.Contains(claimed, feature) {
+			left = append(left, feature)
+		}
+	}
+	return left
+}
+
 // judge runs one case.
 func (o Options) judge(ctx context.Context, c Case, times int) (Verdict, error) {
-	if o.Features != nil && !slices.Contains(o.Features, c.Feature) {
+	if !o.claims(c) {
 		return Skip, fmt.Errorf("the feature %s is not claimed", c.Feature)
 	}
 	for n := range times {
@@ -102,8 +117,12 @@ func Features(cases []Case) []string {
 	for _, c := range cases {
 		all = append(all, c.Feature)
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return uniqueSorted(all)
+}
+
+func uniqueSorted(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 // CheckFeatures refuses a claim of something that no case is about: it would

@@ -130,6 +130,20 @@ func killMutants(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *
 			return err
 		}
 		reports = append(reports, report)
+	}
+	if o.Only == nil {
+		report, err := shop.KillVerifiers(ctx)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	return tellKilled(cmd, stdout, reports)
+}
+
+// tellKilled writes what became of mutants.
+func tellKilled(cmd *cli.Command, stdout io.Writer, reports conformance.MutantReports) error {
+	for _, report := range reports {
 		if err := report.WriteTable(stdout); err != nil {
 			return err
 		}

@@ -51,6 +51,10 @@ func runSuite(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []c
 	if err != nil {
 		return err
 	}
+	return runWith(ctx, cmd, stdout, cases, argv, options)
+}
+
+func runWith(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []conformance.Case, argv []string, options conformance.Options) error {
 	if cmd.Bool("list") {
 		return list(stdout, cases, options.Only)
 	}

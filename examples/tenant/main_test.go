@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/florete/flor/conformance"
 	"github.com/florete/flor/envelope/envelopetest"
 	"github.com/florete/flor/supervise"
 	"github.com/florete/flor/supervise/program"
@@ -25,6 +26,18 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// TestTheTenantKeepsTheContract is how a tenant's own tests include the suite for
+// supervised programs. This one has no counters and judges no artifact by --check.
+func TestTheTenantKeepsTheContract(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := conformance.ProgramTest{Features: []string{"artifact", "control", "log", "payload", "sink", "start", "stop"}}
+	suite.Payload = `{"listen":"127.0.0.1:0"}`
+	suite.Run(t, self)
 }
 
 func TestTheExampleHasFewerThanThirtyLines(t *testing.T) {

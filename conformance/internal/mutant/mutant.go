@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Mutant is one deliberate mistake.
+// Mutant is one deliberate mistake. One that takes changes in several places is
+// several values of one name, of which the first alone names cases.
 type Mutant struct {
-	Name  string   // unique among those of one program, kebab-case; it says what is wrong
+	Name  string   // kebab-case; it says what is wrong
 	File  string   // from the root of the module, with slashes
 	Old   string   // text that File has exactly once
 	New   string   // what replaces it; mutated() is true while the mutant is on

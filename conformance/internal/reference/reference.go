@@ -98,22 +98,8 @@ func judgeSet(dir fs.FS, doc []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "", judgeMark(mark, set.Version)
-}
-
-// judgeMark is the part of the agent's admission that a mark alone decides.
-func judgeMark(mark, offered uint64) error {
-	const farthest = 1 << 20
-	reason := agent.Reason("")
-	switch {
-	case offered < mark:
-		reason = agent.Replay
-	case offered > mark && offered-mark > farthest:
-		reason = agent.VersionJump
-	default:
-		return nil
-	}
-	return &agent.Refusal{Reason: reason, Held: mark, Offered: offered, Err: fmt.Errorf("the mark is %d", mark)}
+	_, err = agent.Judge(agent.Held{Mark: mark}, agent.Offered{Version: set.Version, Members: agent.Contents(set)})
+	return "", err
 }
 
 func readMark(dir fs.FS) (uint64, error) {

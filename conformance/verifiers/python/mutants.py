@@ -234,6 +234,24 @@ def hunters_of(module, cases, killed):
     return found
 
 
+# Refusals behind which another one stands, with the same code for every text: to
+# take them out changes nothing.
+HARMLESS = [
+    ("canon", "a name is due at", "what is no string is refused where strings are read"),
+    ("sets", "the key of %s is retired", "a signer has to be listed in its own block, and a block with a retired key is refused"),
+]
+
+
+def harmless(here):
+    """The names of their mutants."""
+    names = []
+    for module, words, _ in HARMLESS:
+        with open(os.path.join(here, module + ".py"), encoding="utf-8") as file:
+            lines = [n for n, line in enumerate(file, 1) if words in line]
+        names += ["%s.py:%d refuses nothing" % (module, n) for n in lines]
+    return names
+
+
 def run(directory, cases, sources, verifier, good):
     here = os.path.dirname(os.path.abspath(__file__))
     mutants = Mutants(here, sources, verifier)
@@ -253,8 +271,9 @@ def run(directory, cases, sources, verifier, good):
         hunt(idea, mutants.wrong(module, old, new), hunters_of(module, cases, killed))
     for case in cases:
         print("%s\t%s" % (case["name"], "; ".join(killed[case["name"]]) or "SURVIVED ALL"))
+    alive = [name for name in alive if name not in harmless(here)]
     for name in alive:
         print("mutant alive\t%s" % name)
     survivors = [name for name, by in killed.items() if not by]
     print("%d cases, %d killed by no mutant; %d mutants alive" % (len(cases), len(survivors), len(alive)))
-    return 1 if survivors else 0
+    return 1 if survivors or alive else 0
