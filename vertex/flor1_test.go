@@ -26,10 +26,16 @@ type flor1 struct {
 
 func newFlor1(t *testing.T, as *envelopetest.Identity, serve func(*quic.Stream)) *flor1 {
 	t.Helper()
+	return newAcceptor(t, as, rawProtocol, -1, serve)
+}
+
+// newAcceptor is newFlor1 for any protocol, and for so many control streams.
+func newAcceptor(t *testing.T, as *envelopetest.Identity, protocol string, control int64, serve func(*quic.Stream)) *flor1 {
+	t.Helper()
 	listener, err := quic.ListenAddr("127.0.0.1:0", &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{as.Cert.Raw}, PrivateKey: as.Key}},
-		NextProtos:   []string{rawProtocol}, ClientAuth: tls.RequireAnyClientCert,
-	}, &quic.Config{MaxIncomingStreams: 1, MaxIncomingUniStreams: -1})
+		NextProtos:   []string{protocol}, ClientAuth: tls.RequireAnyClientCert,
+	}, &quic.Config{MaxIncomingStreams: 1, MaxIncomingUniStreams: control})
 	if err != nil {
 		t.Fatal(err)
 	}

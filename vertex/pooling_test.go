@@ -27,6 +27,53 @@ func TestStreamsOfAPairShareOneConnection(t *testing.T) {
 	}
 }
 
+// VTX-5: a connection without a stream is closed after a minute, by the one that
+// dialled it first, and one that has a stream is not.
+func TestIdleConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		open      bool
+		idle      time.Duration
+		near, far bool // whether the connection is still there when that side looked
+	}{
+		{"not before its time", false, idleClose - 10*time.Second, true, true},
+		{"after a minute, by its dialler", false, idleClose, false, true},
+		{"somewhat later by its acceptor", false, idleCloseLater, false, false},
+		{"never while a stream is open", true, 2 * idleClose, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, side := range []string{"near", "far"} {
+				d := newDuo(t, backend(t, echo))
+				c := d.dial(t)
+				n, want := d.near, tt.near
+				if side == "far" {
+					n, want = d.far, tt.far
+				}
+				if !tt.open {
+					_ = c.CloseWrite()
+					expectEOF(t, c)
+					expectReason(t, n, d, Completed)
+				}
+				s := n.live.sessions()[0]
+				s.age(tt.idle)
+				n.sweep()
+				if got := s.closed(); got == want {
+					t.Errorf("the %s vertex closed the connection: %v, want %v", side, got, !want)
+				}
+			}
+		})
+	}
+}
+
+// age makes the last use of a connection so much older.
+func (s *session) age(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastUse = time.Now().Add(-d)
+}
+
 // VTX-5a: beyond the stream limit of a connection another one is dialled.
 func TestAnotherConnectionIsDialledBeyondTheStreamLimit(t *testing.T) {
 	t.Parallel()
