@@ -163,8 +163,8 @@ var guardMutants = []mutant.Mutant{
 
 var identityMutants = []mutant.Mutant{
 	{Name: "forgets-the-reset-key", Kills: []string{"drain/stateless-reset"},
-		Old: "if m == nil {\n\t\t_, err := rand.Read(key[:])",
-		New: "if m == nil || mutated() {\n\t\t_, err := rand.Read(key[:])"},
+		Old: "if err != nil {\n\t\t_, err := rand.Read(key[:])",
+		New: "if err != nil || mutated() {\n\t\t_, err := rand.Read(key[:])"},
 }
 
 var inboundMutants = []mutant.Mutant{
