@@ -111,7 +111,7 @@ func TestSleepBeyondTheIdleTimeout(t *testing.T) {
 	d := newDuo(t, upstream, func(d *duo) { d.outside = theNear })
 	live := d.dial(t)
 	service := <-conns
-	d.process.sleep(idleTimeout + 2*time.Second)
+	d.process.sleep(idleTimeout + 2*suspectAfter) // the peer asks once when it finds the silence suspect
 	begun := time.Now()
 	d.dial(t)
 	checkTook(t, begun, noticed)
