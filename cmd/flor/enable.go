@@ -56,7 +56,7 @@ func (c *console) enable(ctx context.Context, cmd *cli.Command) error {
 	if err := c.refuseUnmanaged(here, layout, scope); err != nil {
 		return err
 	}
-	if err := refuseOther(ctx, here, scope); err != nil {
+	if err := refuseScopeByHand(ctx, layout, here.manager, scope); err != nil {
 		return err
 	}
 	if err := here.manager.Enable(ctx, scope); err != nil {
@@ -107,19 +107,6 @@ func (c *console) refuseUnmanaged(here own, layout store.Layout, scope string) e
 		return refuse(notInstalled, "this flor was not placed by flor install, so that %s has no unit of it: run flor install", here.manager.Name())
 	}
 	return nil
-}
-
-// refuseOther refuses to start an agent beside one that the manager does not run.
-func refuseOther(ctx context.Context, here own, scope string) error {
-	pid := served{layout: here.layout, scope: scope}.holder()
-	if pid == 0 {
-		return nil
-	}
-	managed, err := here.manager.PID(ctx, scope)
-	if err != nil || managed == pid {
-		return err
-	}
-	return refuse(runsByHand, "process %d runs the agent of scope %s, and %s did not start it: stop it first", pid, scope, here.manager.Name())
 }
 
 // awaitAgent waits until an agent that was just started answers.

@@ -155,21 +155,30 @@ func refuseByHand(ctx context.Context, layout store.Layout, manager service.Mana
 		return err
 	}
 	for _, scope := range scopes {
-		pid := served{layout: layout, scope: scope}.holder()
-		if pid == 0 {
-			continue
+		if err := refuseScopeByHand(ctx, layout, manager, scope); err != nil {
+			return err
 		}
-		if manager != nil {
-			if managed, err := manager.PID(ctx, scope); err != nil || managed == pid {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		return refuse(runsByHand, "process %d runs the agent of scope %s, and no service manager started it: stop it first", pid, scope)
 	}
 	return nil
+}
+
+// refuseScopeByHand is refuseByHand for one scope; a nil manager runs nothing.
+func refuseScopeByHand(ctx context.Context, layout store.Layout, manager service.Manager, scope string) error {
+	pid := served{layout: layout, scope: scope}.holder()
+	if pid == 0 {
+		return nil
+	}
+	managed := 0
+	if manager != nil {
+		var err error
+		if managed, err = manager.PID(ctx, scope); err != nil {
+			return err
+		}
+	}
+	if managed == pid {
+		return nil
+	}
+	return refuse(runsByHand, "process %d runs the agent of scope %s, and no service manager started it: stop it first", pid, scope)
 }
 
 // byHand is the command that runs an agent where no service manager does.
