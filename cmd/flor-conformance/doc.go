@@ -6,6 +6,8 @@
 //	flor-conformance coordinator -- CMD [ARG…]   a coordinator, started for each case
 //	flor-conformance coordinator --sync URL --publish URL
 //	                                             one that runs; what is published there is replaced
+//	flor-conformance agent -- CMD [ARG…]         an agent
+//	flor-conformance vertex -- CMD [ARG…]        a vertex
 //	flor-conformance vectors                     our own packages, in this process
 //	flor-conformance self                        our own programs, built from this checkout, by every suite
 //	flor-conformance self --mutants              the suites themselves: each case must fail a program

@@ -123,7 +123,7 @@ func TestSelfOutsideOfACheckoutIsRefused(t *testing.T) {
 func TestSelfListsAllSuites(t *testing.T) {
 	t.Parallel()
 	code, stdout, _ := call(t, "self", "--list")
-	for _, suite := range []string{"\nprogram/start/serves\t", "\ncoordinator/fetch/set\t", "vectors/mark/below\t"} {
+	for _, suite := range []string{"\nprogram/start/serves\t", "\ncoordinator/fetch/set\t", "vectors/mark/below\t", "\nagent/", "\nvertex/"} {
 		if code != 0 || !strings.Contains(stdout, suite) {
 			t.Errorf("exit %d, %q is not listed", code, suite)
 		}
