@@ -56,7 +56,11 @@ func TestLabManagementNodeDown(t *testing.T) {
 	began := time.Now()
 	refusal := s.took(func() error {
 		_, err := s.Operator.Retectl(s.ctx, "publish")
-		s.saw(0, "%s", last(s.refused(err, 3)))
+		said := s.refused(err, 3)
+		if !strings.Contains(last(said), "the management node cannot be reached from here") {
+			t.Errorf("the operator was told: %q", said)
+		}
+		s.saw(0, "%s", last(said))
 		return nil
 	})
 	s.must(s.PowerOff(Beta))

@@ -38,7 +38,7 @@ func (t *table) print(out io.Writer) {
 	}
 	slices.SortStableFunc(t.rows, func(a, b saw) int { return strings.Compare(a.scenario, b.scenario) })
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nscenario\twhat users and operators saw\tfor")
+	fmt.Fprintln(w, "\nscenario\tfor\twhat users and operators saw")
 	last := ""
 	for _, row := range t.rows {
 		scenario := row.scenario
@@ -46,7 +46,7 @@ func (t *table) print(out io.Writer) {
 			scenario = ""
 		}
 		last = row.scenario
-		fmt.Fprintf(w, "%s\t%s\t%s\n", scenario, row.what, span(row.lasted))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", scenario, span(row.lasted), row.what)
 	}
 	_ = w.Flush()
 }

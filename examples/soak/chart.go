@@ -14,7 +14,7 @@ const (
 	width      = 1000
 	left       = 76
 	right      = 24
-	top        = 92
+	top        = 108
 	panel      = 150
 	gap        = 44
 	eventsTall = 78
@@ -39,7 +39,7 @@ func draw(r *recording) string {
 	height := top + len(measures)*(panel+gap) + eventsTall + gap
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img"><style>%s</style>`+"\n", width, height, style)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="30">A soak of %s: five nodes, %d processes</text>`+"\n", left, r.lasted.Round(time.Second), len(r.tracks))
+	fmt.Fprintf(&b, `<text class="title" x="%d" y="30">A soak of %.3g min: %d nodes, %d processes</text>`+"\n", left, r.lasted.Minutes(), len(r.nodes()), len(r.tracks))
 	drawLegend(&b, r)
 	for m := range measures {
 		drawPanel(&b, r, m, top+m*(panel+gap))

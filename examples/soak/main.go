@@ -39,15 +39,13 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) int {
 		return misused
 	}
 	recorded, err := soak(ctx, p, out)
-	var unwell *unwellError
-	switch {
-	case errors.As(err, &unwell):
+	if err != nil {
 		fmt.Fprintln(complaints, "soak:", err)
-	case err != nil:
-		fmt.Fprintln(complaints, "soak:", err)
+	}
+	if unwell := (*unwellError)(nil); err != nil && !errors.As(err, &unwell) {
 		return couldNot
 	}
-	return report(p, recorded, unwell == nil, out, complaints)
+	return report(p, recorded, err == nil, out, complaints)
 }
 
 func parse(args []string, complaints io.Writer) (plan, error) {
@@ -90,8 +88,8 @@ func report(p plan, r *recording, well bool, out, complaints io.Writer) int {
 	return flat
 }
 
-// unwellError is a rete that did not recover.
+// unwellError is a rete that did not recover, or did not end in order.
 type unwellError struct{ err error }
 
-func (e *unwellError) Error() string { return "the rete is not well in the end: " + e.err.Error() }
+func (e *unwellError) Error() string { return "the rete is not well: " + e.err.Error() }
 func (e *unwellError) Unwrap() error { return e.err }

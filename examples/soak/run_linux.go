@@ -30,22 +30,25 @@ func soak(ctx context.Context, p plan, out io.Writer) (*recording, error) {
 	return recorded, os.RemoveAll(dir)
 }
 
-func soakIn(ctx context.Context, p plan, dir string, out io.Writer) (recorded *recording, err error) {
+func soakIn(ctx context.Context, p plan, dir string, out io.Writer) (*recording, error) {
 	fmt.Fprintln(out, "building the programs")
 	programs, err := lab.Build(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	rete, err := lab.Raise(ctx, lab.Options{Programs: programs, Dir: dir})
-	defer func() { err = errors.Join(err, rete.Close()) }()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = rete.Start(ctx)
 	}
-	if err := rete.Start(ctx); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, rete.Close())
 	}
 	fmt.Fprintf(out, "five nodes are healthy; %v of life begin\n", p.lasts)
-	return live(ctx, p, rete, out)
+	recorded, err := live(ctx, p, rete, out)
+	if closing := rete.Close(); closing != nil {
+		err = errors.Join(err, &unwellError{closing})
+	}
+	return recorded, err
 }
 
 // live runs everything at once until the time is over: users, the sampler, and
@@ -68,7 +71,7 @@ func live(ctx context.Context, p plan, rete *lab.Network, out io.Writer) (*recor
 		return recorded, ctx.Err()
 	}
 	if err == nil {
-		err = rete.AwaitPublished(ctx)
+		err = w.recover(ctx)
 	}
 	if err != nil {
 		return recorded, &unwellError{err}

@@ -32,8 +32,8 @@ type doing struct {
 	do     func(context.Context) error
 }
 
-// run lets things happen until ctx is done. What the world may bear, such as a
-// publish while the coordinator starts again, is an event and no error.
+// run lets things happen until ctx is done. An error is what must not come of
+// them.
 func (w *world) run(ctx context.Context) error {
 	always := []doing{{6, w.publish}, {4, w.abort}, {2, w.revoke}, {1, w.rotate}}
 	rough := append([]doing{{4, w.killAgent}, {4, w.killVertex}, {2, w.killCoordinator}, {2, w.cutCable}}, always...)
@@ -82,18 +82,35 @@ func (w *world) node() *lab.Node {
 	return w.rete.Nodes[names[w.chance.IntN(len(names))]]
 }
 
-// publish makes an edit. One that does not get through is made good by the next.
+// publish makes an edit, and tries until it gets through: what it needs may just
+// be starting again.
 func (w *world) publish(ctx context.Context) error {
 	w.rete.Sources.Edits++
 	if err := w.rete.Compile(ctx); err != nil {
 		return err
 	}
-	if _, err := w.rete.Operator.Retectl(ctx, "publish"); err != nil {
+	for began := time.Now(); ; {
+		_, err := w.rete.Operator.Retectl(ctx, "publish")
+		if err == nil {
+			w.happened("publish", "edit %d", w.rete.Sources.Edits)
+			return nil
+		}
+		if time.Since(began) > recoverWithin || !w.pause(ctx, 200*time.Millisecond, time.Second) {
+			return err
+		}
 		w.happened("in vain", "%v", err)
-		return nil
 	}
-	w.happened("publish", "edit %d", w.rete.Sources.Edits)
-	return nil
+}
+
+// recoverWithin bounds the time in which what was broken is whole again.
+const recoverWithin = time.Minute
+
+// recover publishes once more and waits until every node is well.
+func (w *world) recover(ctx context.Context) error {
+	if err := w.publish(ctx); err != nil {
+		return err
+	}
+	return w.rete.AwaitPublished(ctx)
 }
 
 // abort resets connections in the middle of a download.
@@ -145,7 +162,7 @@ func (w *world) revoke(ctx context.Context) error {
 	select {
 	case <-download.Done():
 		w.happened("revocation", "bob was cut: %v", download.Err())
-	case <-time.After(time.Minute):
+	case <-time.After(recoverWithin):
 		return fmt.Errorf("bob still downloads a minute after his role was taken away")
 	}
 	w.rete.Sources.BobsRoles = []string{"customer", "clerk"}
@@ -154,10 +171,7 @@ func (w *world) revoke(ctx context.Context) error {
 
 // rotate exchanges the signer, once all nodes are well.
 func (w *world) rotate(ctx context.Context) error {
-	if err := w.publish(ctx); err != nil {
-		return err
-	}
-	if err := w.rete.AwaitPublished(ctx); err != nil {
+	if err := w.recover(ctx); err != nil {
 		return err
 	}
 	from, to := signerName(w.signer), signerName(w.signer+1)
