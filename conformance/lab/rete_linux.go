@@ -55,10 +55,8 @@ var addresses = map[string]netip.Prefix{
 	middle:     netip.MustParsePrefix("10.77.0.254/24"),
 }
 
-const (
-	middle     = "middle"
-	vertexPort = 4433
-)
+// middle is the host on which the paths are.
+const middle = "middle"
 
 // Raise makes hosts, programs' directories, services and repository, enrols all
 // nodes, and starts nothing of Florete. Close ends it, whatever Raise returned.

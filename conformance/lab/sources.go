@@ -21,6 +21,9 @@ const (
 // Nodes are all of them.
 func Nodes() []string { return []string{Management, Alpha, Beta, Laptop, Desk} }
 
+// vertexPort is the one on which every vertex listens.
+const vertexPort = 4433
+
 // The addresses that stand in the sources. Each node has a loopback of its own.
 var (
 	shopAt    = netip.MustParseAddrPort("127.0.0.1:8000")
