@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"context"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -266,23 +265,4 @@ func TestLabDiskFull(t *testing.T) {
 	s.saw(time.Since(freed), "until beta holds it too after space was made")
 	seen := s.unharmed(stock, "alice asking the stock on beta")
 	s.saw(0, "alice asking the stock on beta meanwhile: %d of %d answered", seen.Answered, seen.Asked)
-}
-
-// TestWatchSeesAnOutage is the scenarios' own ruler.
-func TestWatchSeesAnOutage(t *testing.T) {
-	t.Parallel()
-	began := time.Now()
-	w := traffic.StartWatch(t.Context(), func(context.Context) error {
-		if since := time.Since(began); since > 100*time.Millisecond && since < 400*time.Millisecond {
-			return context.DeadlineExceeded
-		}
-		return nil
-	})
-	for w.Seen().Answered < 10 || time.Since(began) < 450*time.Millisecond {
-		time.Sleep(time.Millisecond)
-	}
-	seen := w.Stop()
-	if seen.Silence < 300*time.Millisecond || seen.Answered == seen.Asked || seen.Fault == nil {
-		t.Errorf("an outage of 300 ms was seen as %+v", seen)
-	}
 }
