@@ -51,7 +51,10 @@ func (v *Vertex) socks(conn *net.TCPConn, in inbound) {
 		reply(conn, asError(err, p).Reason.Reply())
 		return
 	}
-	early, _ := r.Peek(r.Buffered())
+	var early []byte
+	if r.Buffered() > 0 {
+		early, _ = r.Peek(r.Buffered())
+	}
 	near := initiatorLeg(conn, early) // before the client hears that it is connected
 	if _, err := conn.Write(socks.Reply(socks.Succeeded)); err != nil {
 		way.leg.Abort()

@@ -80,60 +80,33 @@ func finish(l leg) Reason {
 	return Completed
 }
 
-// Buffers start small, since most connections carry little or wait, and grow
-// with the first read that fills one.
-const (
-	smallBuffer = 4 << 10
-	largeBuffer = 64 << 10
-)
-
-var (
-	smallBuffers = sync.Pool{New: func() any { return new([smallBuffer]byte) }}
-	largeBuffers = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
-)
-
 // transfer copies until EOF, which is Completed, or until something breaks.
 func transfer(dst, src leg, count prometheus.Counter) Reason {
-	if end := transferSmall(dst, src, count); end != 0 {
-		return end
-	}
-	buf := largeBuffers.Get().(*[largeBuffer]byte)
-	defer largeBuffers.Put(buf)
+	var c chunk
 	for {
-		if _, end := step(dst, src, buf[:], count); end != 0 {
-			return end
-		}
-	}
-}
-
-// transferSmall gives up with zero when a larger buffer would pay.
-func transferSmall(dst, src leg, count prometheus.Counter) Reason {
-	buf := smallBuffers.Get().(*[smallBuffer]byte)
-	defer smallBuffers.Put(buf)
-	for {
-		n, end := step(dst, src, buf[:], count)
-		if end != 0 || n == len(buf) {
+		if end := step(dst, src, &c, count); end != 0 {
 			return end
 		}
 	}
 }
 
 // step is one read, and the write of what it brought.
-func step(dst, src leg, buf []byte, count prometheus.Counter) (int, Reason) {
-	n, err := src.Read(buf)
+func step(dst, src leg, c *chunk, count prometheus.Counter) Reason {
+	n, err := src.receive(c)
+	defer c.give(n)
 	if n > 0 {
 		count.Add(float64(n))
-		if _, werr := dst.Write(buf[:n]); werr != nil {
-			return n, dst.blame(werr)
+		if _, werr := dst.Write(c.take()[:n]); werr != nil {
+			return dst.blame(werr)
 		}
 	}
 	switch err {
 	case nil:
-		return n, 0
+		return 0
 	case io.EOF:
-		return n, Completed
+		return Completed
 	}
-	return n, src.blame(err)
+	return src.blame(err)
 }
 
 // localFlow is a flow that never leaves this vertex. It has no connection

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/quic-go/quic-go"
 )
@@ -15,6 +16,9 @@ import (
 // one end of a pair inside this process.
 type leg interface {
 	net.Conn
+	// receive is Read into the buffer of a chunk, which it takes no sooner than
+	// there is something to read.
+	receive(*chunk) (int, error)
 	// CloseWrite ends this vertex's direction: FIN, and nothing else (VTX-7).
 	CloseWrite() error
 	// Abort ends both directions so that it never looks like a clean end. It
@@ -40,6 +44,7 @@ type tcpLeg struct {
 	reset, failed Reason // which side it is, as a reason
 	early         []byte // read before the flow began; served first
 	reading       atomic.Bool
+	arrivals      *arrivals // of the goroutine that receives
 }
 
 func initiatorLeg(c *net.TCPConn, early []byte) *tcpLeg {
@@ -53,14 +58,42 @@ func targetLeg(c *net.TCPConn) *tcpLeg {
 }
 
 func (l *tcpLeg) Read(p []byte) (int, error) {
-	if len(l.early) == 0 {
-		l.reading.Store(true)
-		defer l.reading.Store(false)
-		return l.TCPConn.Read(p)
+	if len(l.early) > 0 {
+		return l.readEarly(p), nil
 	}
+	l.reading.Store(true)
+	defer l.reading.Store(false)
+	return l.TCPConn.Read(p)
+}
+
+func (l *tcpLeg) readEarly(p []byte) int {
 	n := copy(p, l.early)
-	l.early = l.early[n:]
-	return n, nil
+	if l.early = l.early[n:]; len(l.early) == 0 {
+		l.early = nil // and with it the buffer that the client's request was read with
+	}
+	return n
+}
+
+func (l *tcpLeg) receive(c *chunk) (int, error) {
+	if len(l.early) > 0 {
+		return l.readEarly(c.take()), nil
+	}
+	l.reading.Store(true)
+	defer l.reading.Store(false)
+	return receive(l.TCPConn, &l.arrivals, c)
+}
+
+// receive reads what arrives at a socket; what serves its reader is made with
+// the first call.
+func receive(socket syscall.Conn, made **arrivals, c *chunk) (int, error) {
+	if *made == nil {
+		a, err := newArrivals(socket)
+		if err != nil {
+			return 0, err
+		}
+		*made = a
+	}
+	return (*made).receive(c)
 }
 
 // gone asks the kernel for an error that a read would have brought, had there
@@ -113,6 +146,12 @@ type streamLeg struct {
 
 func (l *streamLeg) LocalAddr() net.Addr  { return l.session.conn.LocalAddr() }
 func (l *streamLeg) RemoteAddr() net.Addr { return l.session.conn.RemoteAddr() }
+
+func (l *streamLeg) receive(c *chunk) (int, error) {
+	var first [1]byte
+	_, _ = l.Peek(first[:]) // only waits: Read tells what else there is
+	return l.Read(c.take())
+}
 
 // Write counts what quic-go has taken, for those who wonder whether anything is
 // still taken at all (VTX-9).
@@ -172,17 +211,27 @@ func abortStream(s *quic.Stream) {
 // bytes; what it cannot carry is that an end is an abort, so the pair does.
 type localLeg struct {
 	*net.UnixConn
-	aborted *atomic.Bool
+	aborted  *atomic.Bool
+	arrivals *arrivals // of the goroutine that receives
 }
 
 var errAborted = errors.New("the other end aborted the connection")
 
 func (l *localLeg) Read(p []byte) (int, error) {
 	n, err := l.UnixConn.Read(p)
+	return n, l.endOf(err)
+}
+
+func (l *localLeg) receive(c *chunk) (int, error) {
+	n, err := receive(l.UnixConn, &l.arrivals, c)
+	return n, l.endOf(err)
+}
+
+func (l *localLeg) endOf(err error) error {
 	if err == io.EOF && l.aborted.Load() {
-		return n, errAborted
+		return errAborted
 	}
-	return n, err
+	return err
 }
 
 func (l *localLeg) Abort() {

@@ -40,7 +40,7 @@ func adopt(fd int, gone *atomic.Bool) (*localLeg, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localLeg{conn.(*net.UnixConn), gone}, nil
+	return &localLeg{UnixConn: conn.(*net.UnixConn), aborted: gone}, nil
 }
 
 func closeBoth(legs ...*localLeg) {
