@@ -4,6 +4,7 @@
 //
 //	go run ./examples/bench                  direct TCP and a pair of flor-vertex
 //	go run ./examples/bench -control         a second pair beside it: how far equals differ
+//	go run ./examples/bench -beside FILE     another build of flor-vertex beside it
 //	go run ./examples/bench -stunnel         stunnel4 beside it, mutual TLS on both sides
 //	go run ./examples/bench -backend 127.0.0.1:9000 -tunnel other=tcp:127.0.0.1:9001
 //	go run ./examples/bench -backend 127.0.0.1:9000 -tunnel other=socks5:127.0.0.1:1080/web.example:80

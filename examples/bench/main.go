@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -23,6 +24,7 @@ type plan struct {
 	vertex  string // the program; empty: built
 	forward bool   // enter the vertex by a forward port in place of SOCKS5
 	control bool
+	beside  []string // programs of other builds of flor-vertex
 	stunnel bool
 	tunnels []tunnel
 	path    udplink.Path
@@ -53,6 +55,10 @@ func parse(args []string) (plan, error) {
 	flags.StringVar(&p.vertex, "vertex", "", "flor-vertex program `file`; without it, it is built")
 	flags.BoolVar(&p.forward, "forward", false, "enter the vertex by a forward port in place of SOCKS5")
 	flags.BoolVar(&p.control, "control", false, "measure a second pair of vertices too")
+	flags.Func("beside", "`FILE` of another build of flor-vertex, of which a pair is measured too", func(file string) error {
+		p.beside = append(p.beside, file)
+		return nil
+	})
 	flags.BoolVar(&p.stunnel, "stunnel", false, "measure stunnel4 too (apt-get install stunnel4)")
 	flags.DurationVar(&p.path.Delay, "delay", 0, "one-way delay between the vertices")
 	lossy := flags.Int("loss", 0, "one packet in `N` is lost between the vertices, by chance")
@@ -131,12 +137,15 @@ func (p plan) raise(ctx context.Context, dir string, service *service) (ways []w
 		}
 	}
 	starts := []func() (way, error){func() (way, error) { return direct(service.address()), nil }}
-	pair := func(name string) func() (way, error) {
-		return func() (way, error) { return p.raisePair(ctx, dir, name, service.address()) }
+	pair := func(name, program string) func() (way, error) {
+		return func() (way, error) { return p.raisePair(ctx, dir, name, program, service.address()) }
 	}
-	starts = append(starts, pair("vertex"))
+	starts = append(starts, pair("vertex", p.vertex))
 	if p.control {
-		starts = append(starts, pair("vertex again"))
+		starts = append(starts, pair("vertex again", p.vertex))
+	}
+	for _, program := range p.beside {
+		starts = append(starts, pair(filepath.Base(program), program))
 	}
 	if p.stunnel {
 		starts = append(starts, func() (way, error) { return raiseStunnel(ctx, dir, service.address()) })

@@ -38,7 +38,7 @@ func build(ctx context.Context, dir string) (string, error) {
 type ports struct{ entry, near, far, between string }
 
 // raisePair starts two vertices, one with the client and one with the service.
-func (p plan) raisePair(ctx context.Context, dir, name, backend string) (way, error) {
+func (p plan) raisePair(ctx context.Context, dir, name, program, backend string) (way, error) {
 	at, err := freePorts()
 	if err != nil {
 		return way{}, err
@@ -47,12 +47,12 @@ func (p plan) raisePair(ctx context.Context, dir, name, backend string) (way, er
 	if at.between, closePath, err = p.between(at.far); err != nil {
 		return way{}, err
 	}
-	far, err := p.start(ctx, dir, target, farPayload(at, backend))
+	far, err := start(ctx, dir, program, target, farPayload(at, backend))
 	if err != nil {
 		closePath()
 		return way{}, err
 	}
-	near, err := p.start(ctx, dir, client, p.nearPayload(at))
+	near, err := start(ctx, dir, program, client, p.nearPayload(at))
 	if err != nil {
 		stopAll(far)
 		closePath()
@@ -120,7 +120,7 @@ func (p plan) nearPayload(at ports) *schema.Vertex {
 }
 
 // start writes what a vertex needs into a place of its own and runs it there.
-func (p plan) start(ctx context.Context, dir string, id spiffeid.ID, payload *schema.Vertex) (*exec.Cmd, error) {
+func start(ctx context.Context, dir, program string, id spiffeid.ID, payload *schema.Vertex) (*exec.Cmd, error) {
 	root, err := os.MkdirTemp(dir, "node")
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (p plan) start(ctx context.Context, dir string, id spiffeid.ID, payload *sc
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(ctx, p.vertex)
+	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(),
 		"FLORWL_SCOPE=bench", "FLORWL_NAME=flor", "FLORWL_MGMT_ARTIFACT="+artifact,
