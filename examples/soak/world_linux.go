@@ -23,8 +23,12 @@ type world struct {
 }
 
 func newWorld(p plan, rete *lab.Network, began time.Time) *world {
-	return &world{rete: rete, chance: rand.New(rand.NewPCG(p.seed, 0)), began: began, calm: p.lasts / 2}
+	return &world{rete: rete, chance: rand.New(rand.NewPCG(p.seed, 0)), began: began, calm: p.lasts/2 - min(warmUp, p.lasts/6)}
 }
+
+// warmUp is what a process that was killed last has until it is judged: the heap
+// of a new one grows for some seconds.
+const warmUp = 20 * time.Second
 
 // doing is one kind of thing that happens, and how often of all.
 type doing struct {
