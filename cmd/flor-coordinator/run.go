@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -20,8 +21,13 @@ import (
 // kills after 10 s (SUP-4).
 const drainTime = 8 * time.Second
 
+// apart are the attributes by which repeated warnings of one place are told
+// apart (OBS-4): codes are a bounded set.
+var apart = []string{"code"}
+
 // run is the coordinator from its artifact to its last answer.
 func run(ctx context.Context, c *program.Context) error {
+	c.Log = slog.New(program.Limit(c.Log.Handler(), program.LimitOptions{Keys: apart}))
 	cfg, err := readConfig(c)
 	if err != nil {
 		return err
