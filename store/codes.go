@@ -27,6 +27,7 @@ const (
 	StagedElsewhere Reason = "staged-for-dry-run" // a dry run's set cannot be admitted
 	OlderThanMark   Reason = "older-than-mark"    // an enrolment that would let the mark fall
 	HalfEnrolled    Reason = "half-enrolled"      // a re-enrolment that cannot be finished
+	ReadOnly        Reason = "read-only"          // the disk takes no change; what is on it can be served
 )
 
 var codes = map[Reason]struct{ code, meaning string }{
@@ -48,6 +49,7 @@ var codes = map[Reason]struct{ code, meaning string }{
 	StagedElsewhere: {"FL2016", "a set staged for a dry run cannot be admitted"},
 	OlderThanMark:   {"FL2017", "an enrolment older than the scope's mark"},
 	HalfEnrolled:    {"FL2018", "a re-enrolment was cut short and cannot be finished"},
+	ReadOnly:        {"FL2019", "the scope's file system is mounted read-only"},
 }
 
 // Code returns the reason's stable code; a word that is not in the list has none.

@@ -19,12 +19,16 @@ const lockPerm fs.FileMode = 0o600
 
 // Lock is the exclusive right to change one scope (AGT-1). It ends with
 // [Lock.Release] or with the process, whichever comes first.
-type Lock struct{ file *os.File }
+type Lock struct {
+	file *os.File
+	// mute is set where the file cannot be written, so that it names nobody.
+	mute bool
+}
 
 // HeldError says that another process holds the scope's lock.
 type HeldError struct {
 	Scope string
-	PID   int // 0 where the holder had not yet written it
+	PID   int // 0 where the holder had not yet written it, or could not
 }
 
 func (e *HeldError) Error() string {
@@ -40,6 +44,8 @@ func (e *HeldError) Code() string { return ScopeHeld.Code() }
 
 // LockScope takes the lock of an enrolled scope and writes our pid into it. It
 // does not wait: a lock that is held gives a *HeldError that names the holder.
+// On a file system that is mounted read-only the lock is held all the same, by
+// the same file, and names nobody: what is there can be served ([Scope.Writable]).
 func LockScope(stateDir, scope string) (*Lock, error) {
 	if err := CheckScope(scope); err != nil {
 		return nil, err
@@ -47,7 +53,11 @@ func LockScope(stateDir, scope string) (*Lock, error) {
 	if err := findScope(retesDir(stateDir), scope); err != nil {
 		return nil, notEnrolled(stateDir, scope, err)
 	}
-	return takeLock(stateDir, scope, nil)
+	lock, err := takeLock(stateDir, scope, lockChange(nil))
+	if errors.Is(err, syscall.EROFS) {
+		return takeLock(stateDir, scope, lockAsItIs)
+	}
+	return lock, err
 }
 
 // findScope finds a scope, or what is about to replace it (see [CreateInstead]).
@@ -69,7 +79,7 @@ func LockForEnrolment(stateDir, scope string, owner *durable.Owner) (*Lock, erro
 	if err := makeRetes(stateDir, owner); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	lock, err := takeLock(stateDir, scope, owner)
+	lock, err := takeLock(stateDir, scope, lockChange(owner))
 	if err != nil {
 		return nil, err
 	}
@@ -93,39 +103,61 @@ func makeRetes(stateDir string, owner *durable.Owner) error {
 	return makeDir(retesDir(stateDir), perm)
 }
 
-func takeLock(stateDir, scope string, owner *durable.Owner) (*Lock, error) {
-	file, err := openLock(stateDir, scope, owner)
+// lockOpener opens the lock of that name below the directory of all scopes.
+type lockOpener func(retes *os.Root, name string) (*Lock, error)
+
+func takeLock(stateDir, scope string, open lockOpener) (*Lock, error) {
+	lock, err := openLock(stateDir, scope, open)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of scope %s: %w", scope, err)
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = &HeldError{Scope: scope, PID: readPID(file)}
+		err = &HeldError{Scope: scope, PID: lock.holder()}
 	}
-	if err == nil {
-		err = namesHolder(file)
+	if err == nil && !lock.mute {
+		err = namesHolder(lock.file)
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, lock.file.Close())
 	}
-	return &Lock{file: file}, nil
+	return lock, nil
 }
 
 // openLock opens the lock below a directory handle, so that no link leads away.
-func openLock(stateDir, scope string, owner *durable.Owner) (*os.File, error) {
+func openLock(stateDir, scope string, open lockOpener) (*Lock, error) {
 	root, err := os.OpenRoot(retesDir(stateDir))
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	file, err := root.OpenFile(scope+lockSuffix, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, lockPerm)
+	return open(root, scope+lockSuffix)
+}
+
+// lockChange opens the lock to write the holder into it, and makes it where it
+// is missing.
+func lockChange(owner *durable.Owner) lockOpener {
+	return func(retes *os.Root, name string) (*Lock, error) {
+		file, err := retes.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, lockPerm)
+		if err != nil {
+			return nil, err
+		}
+		if err := settleLock(file, owner); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		return &Lock{file: file}, nil
+	}
+}
+
+// lockAsItIs opens the lock where nothing can be written. A flock goes by the
+// file and not by how it was opened, so it keeps out whoever comes once the file
+// system is writable again.
+func lockAsItIs(retes *os.Root, name string) (*Lock, error) {
+	file, err := retes.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := settleLock(file, owner); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
+	return &Lock{file: file, mute: true}, nil
 }
 
 func settleLock(file *os.File, owner *durable.Owner) error {
@@ -155,6 +187,15 @@ func writePID(file *os.File) error {
 	return file.Truncate(int64(len(text)))
 }
 
+// holder is the process that the lock names, 0 where that may be an older one
+// than who holds it.
+func (l *Lock) holder() int {
+	if l.mute {
+		return 0
+	}
+	return readPID(l.file)
+}
+
 func readPID(file *os.File) int {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, 32))
 	if err != nil {
@@ -171,7 +212,19 @@ func readPID(file *os.File) int {
 // processes hold locks on two files of one name. It is unlocked and not only
 // closed: a child that is being spawned at this moment has the file open, too.
 func (l *Lock) Release() error {
-	return errors.Join(l.file.Truncate(0), syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+	return errors.Join(l.unname(), syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}
+
+// unname takes our pid out. Where the file system has become read-only meanwhile
+// it stays; a number in a lock that nobody holds names nobody.
+func (l *Lock) unname() error {
+	if l.mute {
+		return nil
+	}
+	if err := l.file.Truncate(0); !errors.Is(err, syscall.EROFS) {
+		return err
+	}
+	return nil
 }
 
 func notEnrolled(stateDir, scope string, err error) error {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/store/durable"
 	"github.com/florete/flor/store/internal/anchor"
@@ -17,8 +19,8 @@ import (
 
 // Scope is one rete's tree on this machine. Whoever opens it holds the scope's
 // lock as long as it is open. Its methods are for one goroutine at a time,
-// except [Scope.Root], [Scope.IdentityDir] and [Scope.ArtifactPath], which
-// may be called from any.
+// except [Scope.Root], [Scope.IdentityDir], [Scope.ArtifactPath] and
+// [Scope.Writable], which may be called from any.
 type Scope struct {
 	name string
 	dir  string // absolute
@@ -104,6 +106,16 @@ func foreignOwner(root *os.Root) (*durable.Owner, error) {
 
 // Close releases the directory handle. The lock is the caller's.
 func (s *Scope) Close() error { return s.root.Close() }
+
+// Writable tells with reason ReadOnly that the scope's file system is mounted
+// read-only now: what is on it can be loaded and served, nothing can be admitted.
+// It may be called from any goroutine.
+func (s *Scope) Writable() error {
+	if err := unix.Access(s.dir, unix.W_OK); !errors.Is(err, unix.EROFS) {
+		return nil
+	}
+	return refuse(ReadOnly, s.name, "%s is mounted read-only: what is on it is served, but nothing newer can be admitted until it is mounted writable", s.dir)
+}
 
 // Root returns the absolute path of the scope root.
 func (s *Scope) Root() string { return s.dir }

@@ -81,10 +81,14 @@ func (d *Dir) Rename(oldName, newName string) error {
 	return d.root.Rename(oldName, newName)
 }
 
-// RemoveAll implements [FS].
+// RemoveAll implements [FS]. Where nothing is, nothing is asked of the file
+// system: one that is read-only would refuse even that.
 func (d *Dir) RemoveAll(name string) error {
 	if err := d.refuseLinks(path.Dir(name)); err != nil {
 		return err
+	}
+	if _, err := d.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return d.root.RemoveAll(name)
 }

@@ -191,10 +191,11 @@ func (a *admitter) activate(ctx context.Context, g *generation) error {
 }
 
 // tidy makes the directories that the active set needs and takes away what
-// nobody does (SET-4). What fails, as on a full disk, keeps nobody from running:
-// it is told, once for each cause, and tried again at each sync.
+// nobody does (SET-4). What fails, as on a full disk or one that is read-only,
+// keeps nobody from running: it is told, once for each cause, and tried again at
+// each sync.
 func (a *admitter) tidy(g *generation) {
-	words := inOneLine(errors.Join(a.vault.makeDirs(g.agent), a.vault.clean(inUse(a.sup.Status()))))
+	words := inOneLine(errors.Join(a.vault.writable(), a.vault.makeDirs(g.agent), a.vault.clean(inUse(a.sup.Status()))))
 	if words == a.board.read().untidy {
 		return
 	}

@@ -52,6 +52,9 @@ func (v *vault) confirm(version uint64) (store.State, error) {
 	return v.scope.ConfirmMark(version)
 }
 
+// writable tells that nothing can be changed on disk at all.
+func (v *vault) writable() error { return v.scope.Writable() }
+
 // clean removes every set that is neither kept by rule nor in use (SET-4).
 func (v *vault) clean(inUse []uint64) error {
 	v.mu.Lock()

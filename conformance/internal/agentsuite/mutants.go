@@ -125,11 +125,11 @@ var loadMutants = []mutant.Mutant{
 
 var lockMutants = []mutant.Mutant{
 	{Name: "names-no-holder", Kills: []string{"store/second-agent-is-refused"},
-		Old: "PID: readPID(file)}", New: "PID: map[bool]int{false: readPID(file)}[mutated()]}"},
+		Old: "return readPID(l.file)", New: "return map[bool]int{false: readPID(l.file)}[mutated()]"},
 	{Name: "locks-shared", Kills: []string{"store/lock-is-held"},
 		Old: "syscall.LOCK_EX|syscall.LOCK_NB", New: "map[bool]int{true: syscall.LOCK_SH, false: syscall.LOCK_EX}[mutated()]|syscall.LOCK_NB"},
 	{Name: "unlinks-the-lock", Kills: []string{"store/lock-outlives-the-agent"},
-		Old: "return errors.Join(l.file.Truncate(0),", New: "if mutated() {\n\t\t_ = os.Remove(l.file.Name())\n\t}\n\treturn errors.Join(l.file.Truncate(0),"},
+		Old: "return errors.Join(l.unname(),", New: "if mutated() {\n\t\t_ = os.Remove(l.file.Name())\n\t}\n\treturn errors.Join(l.unname(),"},
 }
 
 var enrolmentMutants = []mutant.Mutant{
@@ -185,7 +185,7 @@ var checkMutantsOfAgent = []mutant.Mutant{
 	{Name: "calls-unservable-broken", Kills: []string{"sync/unservable"},
 		Old: "ended.ExitCode() == program.ExitRejected {", New: "ended.ExitCode() == program.ExitRejected && !mutated() {"},
 	{Name: "calls-broken-unservable", Kills: []string{"sync/check-failed"},
-		Old: "return refuse(CheckFailed, \"workload %s: --check", New: "if mutated() {\n\t\treturn refuse(Unservable, \"workload %s\", name)\n\t}\n\treturn refuse(CheckFailed, \"workload %s: --check"},
+		Old: "return refuse(CheckFailed, \"workload %s: %s --check", New: "if mutated() {\n\t\treturn refuse(Unservable, \"workload %s\", w.Name)\n\t}\n\treturn refuse(CheckFailed, \"workload %s: %s --check"},
 	{Name: "misses-no-executable", Kills: []string{"sync/missing-executable", "spawn/lib-alone"},
 		Old: "return refuse(Unservable, \"workload %s: %w\", w.Name, err)", New: "if mutated() {\n\t\t\treturn nil\n\t\t}\n\t\treturn refuse(Unservable, \"workload %s: %w\", w.Name, err)"},
 	{Name: "checks-without-environment", Kills: []string{"spawn/check-environment"},
@@ -219,7 +219,7 @@ var generationMutants = []mutant.Mutant{
 
 var hostMutants = []mutant.Mutant{
 	{Name: "offers-nothing", Kills: []string{"activation/swap"},
-		Old: "return channel.Apply(ctx, artifact, false)", New: "if mutated() {\n\t\t\t\treturn false, nil\n\t\t\t}\n\t\t\treturn channel.Apply(ctx, artifact, false)"},
+		Old: "if err := check(); err != nil {\n\t\t\t\treturn false, err\n\t\t\t}", New: "if err := check(); err != nil || mutated() {\n\t\t\t\treturn false, err\n\t\t\t}"},
 	{Name: "restarts-at-each-version", Kills: []string{"activation/unchanged-goes-on", "activation/own-payload"},
 		Old: "Revision: m.revision(),", New: "Revision: map[bool]string{true: g.tag(), false: m.revision()}[mutated()],"},
 	{Name: "drains-nothing", Kills: []string{"activation/drain-first"},
@@ -368,7 +368,7 @@ var recycledMutants = []mutant.Mutant{
 
 var workerMutants = []mutant.Mutant{
 	{Name: "takes-silence-for-a-swap", Kills: []string{"activation/restart-without-channel", "activation/restart-on-demand", "activation/silent-channel"},
-		Old: "if err != nil || !swapped {", New: "if !mutated() && (err != nil || !swapped) {"},
+		Old: "swapped, err := spec.Offer(ctx)\n", New: "swapped, err := spec.Offer(ctx)\n\tif mutated() {\n\t\treturn pid\n\t}\n"},
 	{Name: "rejects-for-good", Kills: []string{"end/rejected-until-new-payload"},
 		Old: "w.cause = CauseChanged\n\t\treturn w.m.restart(now)",
 		New: "if mutated() && w.m.state == Rejected {\n\t\t\treturn nothing\n\t\t}\n\t\tw.cause = CauseChanged\n\t\treturn w.m.restart(now)"},
