@@ -104,13 +104,15 @@ func (w *worker) offer(ctx context.Context, spec *Spec) (pid int) {
 		return 0
 	}
 	swapped, err := spec.Offer(ctx)
-	if err != nil {
-		w.log.Warn("did not take its change over, restarting it", "err", err)
+	switch {
+	case err != nil:
+		w.log.Warn("could not be asked to take its change over, so it is restarted", "pid", pid, "err", err)
+	case !swapped:
+		w.log.Info("does not take its change over while it runs, so it is restarted", "pid", pid)
+	default:
+		return pid
 	}
-	if err != nil || !swapped {
-		return 0
-	}
-	return pid
+	return 0
 }
 
 func (w *worker) wouldOffer(spec *Spec) bool {

@@ -19,7 +19,7 @@ const (
 	// lookSeldom when all is well. Whoever asks for status has them looked at, too.
 	lookOften  = 200 * time.Millisecond
 	lookAgain  = 5 * time.Second
-	lookSeldom = 30 * time.Second
+	lookSeldom = time.Minute
 	// youth is how long a process that has not answered yet is looked at often:
 	// it may be about to serve its control channel.
 	youth = 5 * time.Second

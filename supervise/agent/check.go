@@ -2,11 +2,13 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -53,23 +55,24 @@ func (h *host) checkWorkload(ctx context.Context, w schema.Workload, artifact st
 	s := h.spawn(w, artifact)
 	s.logSink = program.SinkPlain
 	words, err := h.runCheck(ctx, exe, artifact, environ(h.environ, s))
-	return judgeCheck(w.Name, words, err)
+	return judgeCheck(w, words, err)
 }
 
 // judgeCheck makes a verdict of how a --check ended; nil is a pass.
-func judgeCheck(name, words string, err error) *Refusal {
+func judgeCheck(w schema.Workload, words string, err error) *Refusal {
 	if err == nil {
 		return nil
 	}
+	words = cmp.Or(words, "it does not say why")
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() == program.ExitRejected {
-		return refuse(Unservable, "workload %s: %s", name, words)
+		return refuse(Unservable, "workload %s: the %s installed here cannot serve it: %s", w.Name, w.Run[0], words)
 	}
-	return refuse(CheckFailed, "workload %s: --check: %w: %s", name, err, words)
+	return refuse(CheckFailed, "workload %s: %s --check: %w: %s", w.Name, w.Run[0], err, words)
 }
 
 // runCheck runs one --check in a process group of its own, so that nothing it
-// starts outlives it, and gives the last line it wrote.
+// starts outlives it, and gives its last words.
 func (h *host) runCheck(ctx context.Context, exe, artifact string, env []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkWithin, fmt.Errorf("no verdict within %v", checkWithin))
 	defer cancel()
@@ -82,7 +85,7 @@ func (h *host) runCheck(ctx context.Context, exe, artifact string, env []string)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return out.lastLine(), err
+	return lastWords(out.text), err
 }
 
 // tail keeps the end of what is written to it.
@@ -99,14 +102,32 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLine is the last line written, without the time that stands before a log
-// record.
-func (t *tail) lastLine() string {
-	lines := strings.Split(strings.ToValidUTF8(string(bytes.TrimSpace(t.text)), "?"), "\n")
+// lastWords is what the last line of a program's output says: of a log record of
+// ours the error alone, since time, level and name are nothing to a reader of the
+// verdict; any other line as it is.
+func lastWords(text []byte) string {
+	lines := strings.Split(strings.ToValidUTF8(string(bytes.TrimSpace(text)), "?"), "\n")
 	line := lines[len(lines)-1]
-	stamp, words, _ := strings.Cut(line, " ")
-	if _, err := time.Parse(time.RFC3339, stamp); err == nil {
-		return words
+	stamp, record, _ := strings.Cut(line, " ")
+	if _, err := time.Parse(time.RFC3339, stamp); err != nil {
+		return line
 	}
-	return line
+	if _, field, ok := strings.Cut(record, " err="); ok {
+		return fieldValue(field)
+	}
+	return record
+}
+
+// fieldValue is the value at the beginning of the text behind a field's key.
+func fieldValue(text string) string {
+	quoted, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		word, _, _ := strings.Cut(text, " ")
+		return word
+	}
+	value, err := strconv.Unquote(quoted)
+	if err != nil {
+		return quoted
+	}
+	return strings.ReplaceAll(value, "\n", "; ")
 }

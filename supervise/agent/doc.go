@@ -76,14 +76,16 @@
 // that where no other set is whole, processes that run go on, and the agent stays
 // to fetch it even with nothing left on disk. Workloads
 // are asked for their readiness when something changes, when status is asked for,
-// every 5 s while one of them waits for something, and else twice a minute.
+// every 5 s while one of them waits for something, and else once a minute.
 // Certificates are judged by the wall clock (Options.Clock), everything that
 // waits goes by the monotonic one; a certificate of the future is told as a wrong
 // clock. What other problems may come of stands first in health.
 //
 // A disk that takes nothing keeps no agent from starting and no workload from
 // running: what could not be put in order, or a mark that could not be written,
-// stands in health, and is tried again at each sync. In status a workload of the
+// stands in health, and is tried again at each sync. One that is mounted read-only
+// is no other case: what is on it is served, and the lock is held on a file opened
+// for reading (FL2019). In status a workload of the
 // active set that the supervisor has not been given yet is "starting".
 //
 // # Cost

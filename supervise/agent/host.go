@@ -99,7 +99,11 @@ func (h *host) spec(g *generation, w schema.Workload, m member, artifact string)
 			if err := check(); err != nil {
 				return false, err
 			}
-			return channel.Apply(ctx, artifact, false)
+			swapped, err := channel.Apply(ctx, artifact, false)
+			if program.NotServed(err) {
+				return false, nil // it is restarted, as ever (SUP-11)
+			}
+			return swapped, err
 		},
 		Drain: func(ctx context.Context) error {
 			return channel.Drain(ctx, drainWithin)

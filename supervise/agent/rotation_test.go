@@ -194,7 +194,7 @@ func TestACrashBetweenRecordAndFlipOfARotation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, workloadOf("flor", behaviour{}))
-			w.confirmWithin = time.Second
+			w.confirmWithin, w.liveness = 4*time.Second, time.Second // so that a process on a busy machine serves its channel in time
 			next := w.authority.Signer("next")
 			doc := tt.make(w, next)
 			c := w.start()

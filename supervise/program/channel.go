@@ -2,7 +2,10 @@ package program
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/florete/flor/supervise/internal/unixhttp"
@@ -63,6 +66,12 @@ func (c *Channel) Metrics(ctx context.Context) ([]byte, error) {
 		return nil, noControl("/metrics", err)
 	}
 	return text, nil
+}
+
+// NotServed tells an error of a [Channel] that means that nobody serves one
+// there, which a workload need not, from one of a channel that fails.
+func NotServed(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 func (c *Channel) call(ctx context.Context, within time.Duration, method, target string, in, out any) error {

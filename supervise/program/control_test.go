@@ -43,8 +43,32 @@ func TestNobodyServesAChannelThatNothingIsRegisteredOn(t *testing.T) {
 	c, channel := served(t)
 	_, err := channel.Apply(t.Context(), "/x", false)
 	refusedWith(t, err, "FL2510", "no such file")
+	if !NotServed(err) {
+		t.Errorf("%v is not taken for a channel that nobody serves", err)
+	}
 	if _, err := os.Lstat(c.ControlSocket); err == nil {
 		t.Error("there is a socket")
+	}
+}
+
+// SUP-11: a socket that a process left and nobody listens on is no channel either,
+// one that does not answer is a channel that fails.
+func TestWhatIsServedIsToldFromWhatFails(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.SetUnlinkOnClose(false)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := DialControl(socket).Ready(ctx); err == nil || NotServed(err) {
+		t.Errorf("a channel that does not answer: %v", err)
+	}
+	listener.Close()
+	if _, err := DialControl(socket).Ready(t.Context()); !NotServed(err) {
+		t.Errorf("a socket that was left: %v", err)
 	}
 }
 
