@@ -63,13 +63,18 @@
 // There is no mesh engine (VTX-18).
 //
 // A path that becomes narrower is told by what quic-go shows: nothing has been
-// taken from writers for 5 s (8 round trips where those are longer), packets
-// that are mostly large are sent all the same, and small ones arrive. Either
-// side may find it; both then make connections to that address without path
-// MTU discovery, with packets of 1,200 bytes, for ten minutes. What was under
-// way on the old connection is reset for the reason path-mtu. An upload that
-// is stuck beside a large download on the same connection is not told from
-// the download's acknowledgements while that goes on (VTX-9).
+// taken from writers for 5 s (8 round trips where those are longer), and
+// meanwhile data in large packets is lost again and again while small ones are
+// acknowledged; or large packets are sent and nothing at all is acknowledged,
+// although packets arrive. That takes 6 to 7 s, and some more where the
+// congestion window is full, since quic-go sends again ever more rarely. Silence is no sign of it, nor are a peer that
+// reads nothing, an outage, or the packets of path MTU discovery itself; an
+// outage of one direction alone is one, while data is under way. Either side
+// may find it; both then make connections to that address without path MTU
+// discovery, with packets of 1,200 bytes, for ten minutes. What was under way
+// on the old connection is reset for the reason path-mtu. A stream that is
+// stuck beside others that still get small writes through on the same
+// connection is not told (VTX-9).
 //
 // The start line tells of the kernel's UDP buffers, GSO and GRO. Whether ECN
 // works is decided by quic-go for each path, which does not tell.

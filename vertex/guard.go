@@ -37,7 +37,7 @@ func (v *Vertex) sweep() {
 // carried nothing for long (VTX-5).
 func (v *Vertex) lookAfter(s *session, t *tables, now time.Time) {
 	switch {
-	case s.mtu.narrowed(s.traffic(now)):
+	case s.narrowed(now):
 		v.log.Warn("path takes no large packets any more", "initiator", s.limits.initiator, "target", s.limits.target,
 			"peer", s.conn.RemoteAddr(), "reason", PathMTU, "code", PathMTU.Code())
 		s.end(PathMTU)

@@ -1,8 +1,9 @@
 package vertex
 
 import (
-	"bytes"
+	"errors"
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -13,80 +14,243 @@ import (
 // sends, and the next connection over it carries everything.
 func TestPathThatNarrowsIsDialledAgainWithoutDiscovery(t *testing.T) {
 	t.Parallel()
-	for _, download := range []bool{true, false} {
-		t.Run(map[bool]string{true: "while downloading", false: "while uploading"}[download], func(t *testing.T) {
-			t.Parallel()
-			upstream, conns := parked(t)
-			d := newDuo(t, upstream, func(d *duo) { d.path = udplink.Path{Delay: time.Millisecond} })
-			open := func() (from, to io.ReadWriter) {
-				c := d.dial(t)
-				if download {
-					return <-conns, c
-				}
-				return c, <-conns
-			}
-			block := bytes.Repeat([]byte("0123456789"), 3000)
-			carries := func(from, to io.ReadWriter) error {
-				if _, err := from.Write(block); err != nil {
-					return err
-				}
-				_, err := io.ReadFull(to, make([]byte, len(block)))
-				return err
-			}
-			from, to := open()
-			await(t, "discovery to find a larger packet", func() bool {
-				if err := carries(from, to); err != nil {
-					t.Fatal(err)
-				}
-				return d.way.Counts().Widest > 1400
+	for _, amount := range []struct {
+		name string
+		size int
+	}{
+		{"a request of one packet", 1400},
+		{"as much as the congestion window has room for", 30_000},
+		{"as much as fills it", 16 << 20},
+	} {
+		for _, download := range []bool{true, false} {
+			t.Run(amount.name+map[bool]string{true: ", downloaded", false: ", uploaded"}[download], func(t *testing.T) {
+				t.Parallel()
+				narrows(t, amount.size, download)
 			})
-			d.way.SetPath(udplink.Path{Delay: time.Millisecond, MTU: 1250})
-			begun := time.Now()
-			if err := carries(from, to); !isReset(err) {
-				t.Fatalf("over a path that narrowed: %v, want a reset", err)
-			}
-			t.Logf("noticed after %v", time.Since(begun))
-			if err := carries(open()); err != nil {
-				t.Errorf("over the next connection: %v", err)
-			}
-		})
+		}
 	}
 }
 
-// VTX-9: only a connection whose large packets are in vain is given up.
-func TestPathIsTakenForNarrowOnlyIfLargePacketsAreInVain(t *testing.T) {
+func narrows(t *testing.T, size int, download bool) {
+	upstream, conns := parked(t)
+	d := newDuo(t, upstream, func(d *duo) { d.path = udplink.Path{Delay: time.Millisecond} })
+	open := func() (from, to io.ReadWriter) {
+		c := d.dial(t)
+		if download {
+			return <-conns, c
+		}
+		return c, <-conns
+	}
+	carries := func(from, to io.ReadWriter, size int) error {
+		sent := make(chan error, 1)
+		go func() {
+			_, err := from.Write(make([]byte, size))
+			sent <- err
+		}()
+		_, err := io.ReadFull(to, make([]byte, size))
+		return errors.Join(err, <-sent)
+	}
+	from, to := open()
+	await(t, "discovery to find a larger packet", func() bool {
+		if err := carries(from, to, 30_000); err != nil {
+			t.Fatal(err)
+		}
+		return d.way.Counts().Widest > 1400
+	})
+	d.way.SetPath(udplink.Path{Delay: time.Millisecond, MTU: 1250})
+	begun := time.Now()
+	for _, c := range []io.ReadWriter{from, to} {
+		_ = c.(*net.TCPConn).SetDeadline(begun.Add(2 * patience)) // on a slow machine what is sent again is sent late
+	}
+	if err := carries(from, to, size); !isReset(err) {
+		t.Fatalf("over a path that narrowed: %v, want a reset", err)
+	}
+	t.Logf("noticed after %v", time.Since(begun))
+	from, to = open()
+	if err := carries(from, to, 30_000); err != nil {
+		t.Errorf("over the next connection: %v", err)
+	}
+}
+
+// VTX-9: a stream on which nothing happens is no sign of a narrow path, though
+// discovery sends large packets with the keep-alives, and may lose them.
+func TestSilentStreamGoesOn(t *testing.T) {
 	t.Parallel()
-	start := time.Unix(1000, 0)
-	const rtt = 10 * time.Millisecond
+	const silence = 40 * time.Second // keep-alives enough for all of discovery
+	var cases []func()
 	for _, tt := range []struct {
-		name   string
-		second func(traffic) traffic // what one more second adds
-		rtt    time.Duration
-		want   int // the second in which it is noticed; 0: never in a minute
+		name  string
+		path  udplink.Path
+		stall bool // the service reads nothing of what fills the windows
 	}{
-		{"large packets, small ones arrive, writers wait", func(c traffic) traffic {
-			c.bytes, c.sent, c.heard = c.bytes+2800, c.sent+3, c.heard+1
+		{"all packets pass", udplink.Path{Delay: time.Millisecond}, false},
+		{"those of discovery do not", udplink.Path{Delay: time.Millisecond, MTU: 1300}, false},
+		{"one of ten is lost", udplink.Path{Delay: 20 * time.Millisecond, Loss: 0.1}, false},
+		{"the service reads nothing", udplink.Path{Delay: time.Millisecond}, true},
+	} {
+		upstream, conns := parked(t)
+		d := newDuo(t, upstream, func(d *duo) { d.path = tt.path })
+		client, service := d.dial(t), <-conns
+		written := 0
+		if tt.stall {
+			_ = client.SetWriteDeadline(time.Now().Add(2 * time.Second))
+			written, _ = client.Write(make([]byte, 64<<20))
+		}
+		cases = append(cases, func() {
+			for _, c := range []*net.TCPConn{client, service} {
+				_ = c.SetDeadline(time.Now().Add(patience))
+			}
+			if _, err := io.CopyN(io.Discard, service, int64(written)); err != nil {
+				t.Errorf("%s: what was under way: %v", tt.name, err)
+			}
+			checkSpeaks(t, tt.name, client, service)
+			checkSpeaks(t, tt.name, service, client)
+		})
+	}
+	time.Sleep(silence)
+	for _, check := range cases {
+		check()
+	}
+}
+
+func checkSpeaks(t *testing.T, name string, from, to *net.TCPConn) {
+	t.Helper()
+	if _, err := io.WriteString(from, "still here"); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	got := make([]byte, len("still here"))
+	if _, err := io.ReadFull(to, got); err != nil || string(got) != "still here" {
+		t.Errorf("%s: %q, %v", name, got, err)
+	}
+}
+
+// second is what one more second adds to a connection's traffic.
+type second func(t traffic, nth int) traffic
+
+// VTX-9: only a connection whose data is sent in large packets in vain is given up.
+func TestPathIsTakenForNarrowOnlyIfDataIsSentInVain(t *testing.T) {
+	t.Parallel()
+	const rtt = 10 * time.Millisecond
+	add := func(l *load, packets, bytes uint64) { l.packets, l.bytes = l.packets+packets, l.bytes+bytes }
+	acknowledged := func(c *traffic) { c.heard, c.latest = c.heard+1, c.latest+1 }
+	for _, tt := range []struct {
+		name string
+		adds second
+		rtt  time.Duration
+		want int // the second in which it is noticed; 0: never in a minute
+	}{
+		{"a full window: large packets, nothing acknowledged, small ones arrive", func(c traffic, _ int) traffic {
+			add(&c.sent, 3, 2800)
+			c.heard++
 			return c
 		}, rtt, 5},
-		{"writers are served slowly", func(c traffic) traffic {
-			c.bytes, c.sent, c.heard, c.writes = c.bytes+2800, c.sent+2, c.heard+1, c.writes+1
+		{"the same, and what is sent again is sent ever later", func(c traffic, nth int) traffic {
+			if nth&(nth-1) == 0 {
+				add(&c.sent, 2, 2800)
+			}
+			if nth%3 == 0 {
+				c.heard++
+			}
+			return c
+		}, rtt, 6},
+		{"a full window, and every third second a keep-alive arrives", func(c traffic, nth int) traffic {
+			add(&c.sent, 3, 2800)
+			if nth%3 == 0 {
+				c.heard++
+			}
+			return c
+		}, rtt, 6},
+		{"room in the window: small packets are acknowledged, large ones lost", func(c traffic, _ int) traffic {
+			add(&c.sent, 12, 14_000)
+			add(&c.lost, 1, 1400)
+			acknowledged(&c)
+			return c
+		}, rtt, 5},
+		{"the same, and only keep-alives of the dialler tell", func(c traffic, nth int) traffic {
+			add(&c.sent, 2, 2800)
+			if nth%3 == 0 {
+				add(&c.lost, 4, 5600)
+				acknowledged(&c)
+			}
+			return c
+		}, rtt, 6},
+		{"writers are served slowly", func(c traffic, _ int) traffic {
+			add(&c.sent, 2, 2800)
+			add(&c.lost, 1, 1400)
+			c.heard, c.writes = c.heard+1, c.writes+1
 			return c
 		}, rtt, 0},
-		{"nobody reads at the other end: nothing large is sent", func(c traffic) traffic {
-			c.bytes, c.sent, c.heard = c.bytes+40, c.sent+1, c.heard+1
+		{"nobody reads at the other end: nothing large is sent", func(c traffic, _ int) traffic {
+			add(&c.sent, 1, 40)
+			c.heard++
 			return c
 		}, rtt, 0},
-		{"nothing arrives at all: an outage", func(c traffic) traffic {
-			c.bytes, c.sent = c.bytes+2800, c.sent+2
+		{"nobody reads, and discovery goes on", func(c traffic, nth int) traffic {
+			add(&c.sent, 2, 1500)
+			acknowledged(&c)
 			return c
 		}, rtt, 0},
-		{"a download is acknowledged", func(c traffic) traffic {
-			c.bytes, c.sent, c.heard = c.bytes+500_000, c.sent+5000, c.heard+10_000
+		{"silence: discovery with each keep-alive", func(c traffic, nth int) traffic {
+			if nth%3 == 0 {
+				add(&c.sent, 2, 1450)
+				acknowledged(&c)
+			}
 			return c
 		}, rtt, 0},
-		{"a write takes eight seconds on a slow path", func(c traffic) traffic {
-			c.bytes, c.sent, c.heard = c.bytes+8000, c.sent+6, c.heard+3
-			if int(c.at.Sub(start).Seconds())%8 == 0 {
+		{"silence on a path that loses packets: keep-alives are lost", func(c traffic, nth int) traffic {
+			if nth%3 == 0 {
+				add(&c.sent, 4, 1550)
+				add(&c.lost, 2, 80)
+				acknowledged(&c)
+			}
+			return c
+		}, rtt, 0},
+		{"an answer is awaited, after a request of which much was lost for two seconds", func(c traffic, nth int) traffic {
+			if nth <= 2 {
+				add(&c.sent, 100, 140_000)
+				add(&c.lost, 10, 14_000)
+			}
+			add(&c.sent, 1, 40)
+			acknowledged(&c)
+			return c
+		}, rtt, 0},
+		{"nothing arrives at all: an outage", func(c traffic, _ int) traffic {
+			add(&c.sent, 2, 2800)
+			return c
+		}, rtt, 0},
+		{"an outage of eight seconds, after which the peer is heard first", func(c traffic, nth int) traffic {
+			switch {
+			case nth < 8:
+				add(&c.sent, 2, 2800)
+			case nth < 12:
+				c.heard++
+			case nth == 12:
+				add(&c.sent, 2, 2800)
+				acknowledged(&c)
+			default:
+				c.writes++
+			}
+			return c
+		}, rtt, 0},
+		{"an outage of eight seconds: all that was under way is lost", func(c traffic, nth int) traffic {
+			switch {
+			case nth < 8:
+				add(&c.sent, 2, 2800)
+			case nth == 8:
+				add(&c.lost, 30, 42_000)
+				acknowledged(&c)
+			}
+			return c
+		}, rtt, 0},
+		{"a download is acknowledged", func(c traffic, _ int) traffic {
+			add(&c.sent, 5000, 500_000)
+			c.heard += 10_000
+			return c
+		}, rtt, 0},
+		{"a write takes eight seconds on a slow path", func(c traffic, nth int) traffic {
+			add(&c.sent, 6, 8000)
+			c.heard += 3
+			if nth%8 == 0 {
 				c.writes++
 			}
 			return c
@@ -94,18 +258,24 @@ func TestPathIsTakenForNarrowOnlyIfLargePacketsAreInVain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := mtuWatch{born: start.Add(-time.Hour)}
-			now, noticed := traffic{at: start, rtt: tt.rtt}, 0
-			w.narrowed(now)
-			for second := 1; second <= 60 && noticed == 0; second++ {
-				now.at = now.at.Add(time.Second)
-				if now = tt.second(now); w.narrowed(now) {
-					noticed = second
-				}
-			}
-			if noticed != tt.want {
-				t.Errorf("noticed in second %d, want %d", noticed, tt.want)
+			if got := noticedIn(tt.adds, tt.rtt); got != tt.want {
+				t.Errorf("noticed in second %d, want %d", got, tt.want)
 			}
 		})
 	}
+}
+
+// noticedIn tells in which second of a minute the path is taken for narrow.
+func noticedIn(adds second, rtt time.Duration) int {
+	var w mtuWatch
+	now := traffic{at: time.Unix(1000, 0), rtt: rtt}
+	w.look(now)
+	for nth := 1; nth <= 60; nth++ {
+		now = adds(now, nth)
+		now.at = now.at.Add(time.Second)
+		if narrow, _ := w.look(now); narrow {
+			return nth
+		}
+	}
+	return 0
 }

@@ -39,7 +39,7 @@ type session struct {
 // which wallNow is the time by the vertex's wall clock.
 func newSession(conn *quic.Conn, limits bound, now, wallNow time.Time) *session {
 	return &session{
-		conn: conn, limits: limits, born: now, mtu: mtuWatch{born: now}, lastUse: now,
+		conn: conn, limits: limits, born: now, lastUse: now,
 		raw:   conn.ConnectionState().TLS.NegotiatedProtocol == rawProtocol,
 		heard: wall(wallNow), looked: wall(wallNow),
 	}
