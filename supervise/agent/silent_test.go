@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +36,24 @@ func TestSyncFollowsTheWorkloadThatCarriesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.relay.untilFetched(t, fetches+1)
+}
+
+// SUP-11, OBS-4: a workload need not serve a control channel; that it is restarted
+// for its change is no warning.
+func TestAWorkloadWithoutAChannelIsRestartedInPeace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("app", behaviour{Mode: "silent"}))
+	c := w.start()
+	before := w.until(c, "all up", settled)
+	got := w.sync(c, false, bytes.NewReader(document(w.set(2, workloadOf("app", behaviour{Mode: "silent", Note: "new"})))))
+	if want := []control.Change{{Name: "app", Action: "restart"}}; !slices.Equal(got.Workloads, want) {
+		t.Errorf("the change: %+v, want %+v", got.Workloads, want)
+	}
+	w.until(c, "another process", func(doc control.StatusDoc) bool { return settled(doc) && pids(doc)["app"] != pids(before)["app"] })
+	w.log.await(t, "does not take its change over while it runs")
+	if strings.Contains(w.log.text(), "WARN supervise") {
+		t.Errorf("the restart is a warning:\n%s", w.log.text())
+	}
 }
 
 // AGT-10: a process that hangs is up and serves nobody. Status tells it, it is
