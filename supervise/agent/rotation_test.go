@@ -175,7 +175,7 @@ func TestANodeThatWasAwayForThreeRotations(t *testing.T) {
 // the trust as it was, with nobody retired; the same set is admitted afterwards.
 func TestACrashBetweenRecordAndFlipOfARotation(t *testing.T) {
 	t.Parallel()
-	again := workloadOf("flor", behaviour{Mode: "second"}) // ready in its second process
+	again := workloadOf("flor", behaviour{Mode: "restart", Note: "again"})
 	rotations := []struct {
 		name string
 		make func(w *world, next *envelopetest.Identity) []byte
@@ -194,7 +194,7 @@ func TestACrashBetweenRecordAndFlipOfARotation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, workloadOf("flor", behaviour{}))
-			w.confirmWithin, w.liveness = 4*time.Second, time.Second // so that a process on a busy machine serves its channel in time
+			w.confirmWithin, w.liveness = 100*time.Millisecond, 3*time.Second // nothing is confirmed in time
 			next := w.authority.Signer("next")
 			doc := tt.make(w, next)
 			c := w.start()
@@ -203,6 +203,7 @@ func TestACrashBetweenRecordAndFlipOfARotation(t *testing.T) {
 				t.Fatalf("sync: %+v", got)
 			}
 			w.crashBeforeFlip("v1")
+			w.confirmWithin, w.liveness = 0, 0
 			if got := w.retired(); len(got) > 0 {
 				t.Errorf("retired although the set never became active: %v", got)
 			}
