@@ -95,13 +95,13 @@
 // 30 s: idle, 4.2 and 4.5 ms of processor time in a minute, 6.4 to 36 ms in
 // minutes in which the machine was busy with other things, and 18 MiB resident.
 // With one or two workloads and an open watch, on the same machine and as often,
-// 2.2 to 10.3 ms: 45 to 190 context switches and 0 to 24 page faults, none of
+// 2.2 to 10.3 ms: 45 to 187 context switches and 0 to 24 page faults, none of
 // which read a disk, so that most of it is threads that wake with cold caches.
 // They are looked at half as often since; that has not been measured yet on a
 // machine that is quiet. From the kill of a workload to its successor 110 ms in
 // the median, of which 100 ms are the first delay of the policy
 // (BenchmarkKillToRunning). From the kill of an agent, its vertex or both to the
-// next contact with a coordinator 37 to 401 ms in 39 kills of a rete on one
+// next contact with a coordinator 37 to 401 ms in 47 kills of a rete on one
 // machine: the fetch follows at once when the vertex says that it is ready. 6 KiB
 // are allocated by a sync that changes nothing (TestANoChangeSyncAllocatesLittle).
 //
