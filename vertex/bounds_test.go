@@ -203,6 +203,19 @@ func TestMissingIdentityDelaysNobodyElse(t *testing.T) {
 	}
 }
 
+// VTX-12: nobody has to ask for it: it is looked for again by itself.
+func TestMissingIdentityIsFoundWithinHalfAMinute(t *testing.T) {
+	t.Parallel()
+	alice := user("alice")
+	p := &plan{socks: []spiffeid.ID{alice}}
+	ids := newWallet()
+	n := raise(t, p.payload(t), ids, Options{})
+	ids.put(authority.Issue(alice))
+	begun := time.Now()
+	n.await("alice's port to open", func() bool { return slices.Contains(n.Ready().Listening, p.ports[alice]) })
+	checkPatience(t, begun, identitiesEvery)
+}
+
 // VTX-13: a port that should be open and is not yet is waited for at every
 // moment, also between finding its principal's identity and opening it.
 func TestAPortIsNamedAsWaitingUntilItListens(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -333,6 +334,37 @@ func TestHandshakesInFlightAreLimited(t *testing.T) {
 	}
 	if _, ok := enter("198.51.100.2"); ok {
 		t.Error("a handshake that ended twice leaves room for two")
+	}
+}
+
+// VTX-14: neighbours are counted together, and nobody else with them.
+func TestHandshakesAreCountedByPrefix(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, a, b string
+		together   bool
+	}{
+		{"the ends of a /24", "192.0.2.0", "192.0.2.255", true},
+		{"two /24 side by side", "192.0.2.0", "192.0.3.0", false},
+		{"the ends of a /48", "2001:db8:2::", "2001:db8:2:ffff:ffff:ffff:ffff:ffff", true},
+		{"two /48 side by side", "2001:db8:2::", "2001:db8:3::", false},
+		{"an IPv4 address, and the same as a socket of IPv6 has it", "192.0.2.1", "::ffff:192.0.2.2", true},
+		{"this machine, whose addresses have no prefix", "127.0.0.1", "127.0.0.1", false},
+		{"the same by IPv6", "::1", "::1", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHandshakes(Limits{HandshakesPerPrefix: 1}.withDefaults())
+			from := func(ip string) net.Addr {
+				return net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(ip), 4433))
+			}
+			if _, ok := h.enter(from(tt.a)); !ok {
+				t.Fatalf("%s is refused", tt.a)
+			}
+			if _, ok := h.enter(from(tt.b)); ok == tt.together {
+				t.Errorf("beside %s, %s is admitted: %v, want %v", tt.a, tt.b, ok, !tt.together)
+			}
+		})
 	}
 }
 

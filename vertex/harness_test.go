@@ -56,7 +56,7 @@ const domain = "demo"
 
 // patience is how long a test waits for what must come; it is longer than a
 // vertex's own longest wait.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 var authority = envelopetest.NewAuthority(domain)
 

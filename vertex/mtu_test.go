@@ -124,6 +124,34 @@ func checkSpeaks(t *testing.T, name string, from, to *net.TCPConn) {
 	}
 }
 
+// VTX-5, VTX-9: in an outage large packets are sent in vain as well, and when it
+// is over some packets may arrive before any is acknowledged.
+func TestOutageWithDataUnderWayIsNoNarrowPath(t *testing.T) {
+	t.Parallel()
+	for _, download := range []bool{true, false} {
+		t.Run(map[bool]string{true: "while downloading", false: "while uploading"}[download], func(t *testing.T) {
+			t.Parallel()
+			upstream, conns := parked(t)
+			d := newDuo(t, upstream, func(d *duo) { d.path = udplink.Path{Delay: time.Millisecond} })
+			from, to := d.dial(t), <-conns
+			if download {
+				from, to = to, from
+			}
+			for _, c := range []*net.TCPConn{from, to} {
+				_ = c.SetDeadline(time.Now().Add(2 * patience))
+			}
+			pour(from)
+			expectMuch(t, to)
+			d.way.SetCut(true)
+			time.Sleep(8 * time.Second)
+			d.way.SetCut(false)
+			if _, err := io.CopyN(io.Discard, to, 32<<20); err != nil { // more than all windows and buffers hold
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // second is what one more second adds to a connection's traffic.
 type second func(t traffic, nth int) traffic
 

@@ -189,7 +189,7 @@ func TestNetns(t *testing.T) {
 				f.t.Errorf("reply %d, want 4", reply)
 			}
 			f.t.Logf("the request without network was refused after %v", time.Since(begun).Round(time.Millisecond))
-			if took := time.Since(begun); took > connectWithin+patience/4 {
+			if took := time.Since(begun); took > connectWithin+leeway {
 				f.t.Errorf("refused after %v, want at most %v", took, connectWithin)
 			}
 			f.must(f.near.Cable.Mend())

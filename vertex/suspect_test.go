@@ -159,13 +159,14 @@ func TestThousandTablesUnderLoad(t *testing.T) {
 	for range 64 {
 		c := d.dial(t)
 		running.Go(func() {
+			const message = "round trip"
 			for !stop.Load() {
-				message := "round trip"
-				if _, err := c.Write([]byte(message)); err != nil {
+				_ = c.SetDeadline(time.Now().Add(patience))
+				if _, err := io.WriteString(c, message); err != nil {
 					t.Errorf("an allowed stream was disturbed: %v", err)
 					return
 				}
-				if _, err := c.Read(make([]byte, len(message))); err != nil {
+				if _, err := io.ReadFull(c, make([]byte, len(message))); err != nil {
 					t.Errorf("an allowed stream was disturbed: %v", err)
 					return
 				}
