@@ -149,7 +149,7 @@ var reasons = map[Reason]reasonRow{
 	InitiatorFailed:     {"FL4304", "initiator-failed", "the TCP connection to the initiator's program broke", socks.GeneralFailure, false},
 	TargetFailed:        {"FL4305", "target-failed", "the TCP connection to the target's service broke", socks.GeneralFailure, false},
 	PeerLost:            {"FL4306", "peer-lost", "nothing more was heard from the peer's vertex", socks.HostUnreachable, true},
-	PeerRestarted:       {"FL4307", "peer-restarted", "the peer's vertex was restarted", socks.HostUnreachable, true},
+	PeerRestarted:       {"FL4307", "peer-restarted", "the peer's vertex does not know the connection any more: it was restarted, or gave it up", socks.HostUnreachable, true},
 	TransportFailed:     {"FL4308", "transport-failed", "the QUIC connection broke on this side", socks.HostUnreachable, true},
 	PeerTransportFailed: {"FL4309", "peer-transport-failed", "the QUIC connection broke on the peer's side", socks.HostUnreachable, true},
 	ClosedLocally:       {"FL4310", "closed-locally", "the program that embeds the vertex closed the connection", socks.GeneralFailure, false},

@@ -43,7 +43,7 @@ var pingReasons = map[string]failure{
 	"path-mtu":          {stepLink, failed, "FL4324", "the path does not carry packets of the size that it did", tryAgain},
 	"peer-path-mtu":     {stepLink, failed, "FL4344", "the path does not carry packets of the size that it did", tryAgain},
 
-	"peer-restarted":        {stepHandshake, failed, "FL4307", "the peer's vertex was restarted", tryAgain},
+	"peer-restarted":        {stepHandshake, failed, "FL4307", "the peer's vertex does not know the connection any more: it was restarted, or gave it up", tryAgain},
 	"peer-transport-failed": {stepHandshake, failed, "FL4309", "the connection broke on the peer's side", lookThere},
 	"handshake-refused":     {stepHandshake, failed, "FL4010", "the peer takes no new connections now", lookThere},
 	"handshake-failed":      {stepHandshake, failed, "FL4011", "the handshake failed", lookThere},
