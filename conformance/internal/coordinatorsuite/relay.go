@@ -152,6 +152,9 @@ func (r *Relay) name(node string) string { return node + r.suffix }
 // post publishes a document.
 func (r *Relay) post(doc []byte) Reply {
 	a, err := r.tryPost(doc)
+	if os.IsTimeout(err) {
+		r.Fatalf("POST /publish/mgmt with %d bytes was not answered within %s: judge a tree in time linear in its text", len(doc), answerIn)
+	}
 	r.Check(err, "POST /publish/mgmt")
 	return a
 }
