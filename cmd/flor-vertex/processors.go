@@ -10,6 +10,8 @@ import (
 
 const (
 	lookEvery = 250 * time.Millisecond
+	lookIdle  = time.Second // while next to nothing is used: a look wakes a machine that sleeps
+	idleBelow = 0.05
 	busyFrom  = 0.9 // processors in use, from which one is too few
 	calmBelow = 0.6 // processors in use, below which one may do again
 	calmLooks = 8   // in a row
@@ -53,18 +55,28 @@ func adaptProcessors(ctx context.Context) {
 	defer runtime.SetDefaultGOMAXPROCS()
 	runtime.GOMAXPROCS(1)
 	var p processors
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
 	for at, before := time.Now(), cpuTime(); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-timer.C:
 		}
 		now, spent := time.Now(), cpuTime()
-		use(p.many, p.look((spent-before).Seconds()/now.Sub(at).Seconds()))
+		used := (spent - before).Seconds() / now.Sub(at).Seconds()
+		use(p.many, p.look(used))
 		at, before = now, spent
+		timer.Reset(pause(used))
 	}
+}
+
+// pause is the time until the next look.
+func pause(used float64) time.Duration {
+	if used < idleBelow {
+		return lookIdle
+	}
+	return lookEvery
 }
 
 // use changes the number of processors where it has to: it stops everything

@@ -36,3 +36,10 @@ func TestProcessorsFollowWhatIsInUse(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIdleVertexIsLookedAtSeldom(t *testing.T) {
+	t.Parallel()
+	if idle, busy := pause(0.01), pause(0.5); idle <= busy {
+		t.Errorf("a look each %v while idle and each %v while busy", idle, busy)
+	}
+}
