@@ -15,7 +15,8 @@
 // once, and none that merely follows from another: a service on a misspelt node
 // is one fault, and what stands in a file that is no YAML is not missed. For
 // that each step marks what it could not make out, and later steps leave it
-// alone. Faults are diagnostics of package diag; [Registry] has a title, a
+// alone. Who has a faulty name is judged like everybody else, and what names
+// them as they should be called is right. Faults are diagnostics of package diag; [Registry] has a title, a
 // cause and a fix for each code.
 //
 // Where the contract is silent: all listeners of a node, UDP and TCP alike, have
@@ -104,6 +105,21 @@
 // memory 7 times: what is not linear is the fixed part. Memory grows with the
 // source and the plan, not with the tree, because payloads are projected when
 // they are compared and again when they are signed.
+//
+// BenchmarkGrowth shows what a full compile follows: the bytes that it writes,
+// and hardly the number of services by itself. 1,000 nodes, one round, measured
+// on a machine that was busy with other work, so that only processor time and
+// counts are given:
+//
+//	services  reach    pairs    MiB     cpu      allocs  peak MiB
+//	     250     20   19,751   11.2   1.82s   1,507,172      11.6
+//	   1,000     20   19,001   11.1   2.06s   1,552,077      10.9
+//	   4,000     20   19,001   12.0   1.95s   1,826,027      17.6
+//	  16,000     20   19,001   15.4   2.01s   2,885,547      59.2
+//	   1,000      5    5,501    5.6   1.60s   1,082,095       9.7
+//	   1,000     20   19,001   11.1   2.16s   1,551,839      11.5
+//	   1,000     80   76,001   34.7   3.28s   3,460,358      16.2
+//	   1,000    320  301,001  127.7   7.69s  11,101,936      38.4
 //
 // Limits: those of the facade for sources, and of package envelope for what is
 // compiled.

@@ -13,6 +13,7 @@ import (
 	"github.com/spiffe/go-spiffe/v2/svid/x509svid"
 
 	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/compiler/diag"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store/bundle"
 )
@@ -82,9 +83,24 @@ func Issue(ctx context.Context, opts IssueOptions) (*Enrolment, error) {
 func findNode(v *View, name string) (*Node, error) {
 	i := slices.IndexFunc(v.Nodes, func(n *Node) bool { return n.Name == name })
 	if i < 0 {
-		return nil, refuse(ReasonUnknownNode, "the rete %s has no node %q", v.TrustDomain, name)
+		return nil, refuse(ReasonUnknownNode, "the rete %s has no node %q; %s", v.TrustDomain, name, otherNode(v, name))
 	}
 	return v.Nodes[i], nil
+}
+
+// otherNode tells which node was perhaps meant.
+func otherNode(v *View, name string) string {
+	names := make([]string, 0, len(v.Nodes))
+	for _, n := range v.Nodes {
+		names = append(names, n.Name)
+	}
+	if near, ok := diag.Nearest(name, names); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if few := diag.Few(names); few != "" {
+		return "name " + few
+	}
+	return "declare it under `nodes`"
 }
 
 // checkCurrent refuses a tree that a compile would change.

@@ -115,6 +115,20 @@ func TestIssueRefuses(t *testing.T) {
 	}
 }
 
+// Whoever misnames a node reads which ones there are.
+func TestANodeThatIsNoneIsAnsweredWithThoseThereAre(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, want := range map[string]string{
+		"gamma": "; name one of alpha, beta, laptop, mgmt01",
+		"alhpa": `; did you mean "alpha"?`,
+	} {
+		if _, err := w.issue(name); !IsRefused(err, ReasonUnknownNode) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("node %s: got %v, want it to end in %q", name, err, want)
+		}
+	}
+}
+
 // The certificates of a bundle are what the store takes for each principal.
 func TestIssuedCertificatesSuitTheStore(t *testing.T) {
 	t.Parallel()

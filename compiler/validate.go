@@ -82,11 +82,11 @@ func newValidator(src *facade.Source, opts ValidateOptions) *validator {
 func (v *validator) declare() {
 	for _, g := range v.src.Groups {
 		v.checkName(g.Name, "group")
-		v.groups.declare(v, g.Name, g, &Group{Name: g.Name.V, At: g.Name.At})
+		v.groups.declare(v, g.Name, g.Again, g, &Group{Name: g.Name.V, At: g.Name.At})
 	}
 	for _, r := range v.src.Roles {
 		v.checkName(r.Name, "role")
-		v.roles.declare(v, r.Name, r, &Role{Name: r.Name.V, At: r.Name.At, unsure: r.Faulty})
+		v.roles.declare(v, r.Name, r.Again, r, &Role{Name: r.Name.V, At: r.Name.At, unsure: r.Faulty})
 	}
 	for _, n := range v.src.Nodes {
 		v.declareNode(n)
@@ -97,7 +97,7 @@ func (v *validator) declare() {
 	for _, u := range v.src.Users {
 		v.checkPrincipal(u.Name, u.Name.V, "user", v.checkName)
 		user := &User{Principal: Principal{Name: u.Name.V, At: u.Name.At, unsure: u.Faulty}}
-		v.users.declare(v, u.Name, u, user)
+		v.users.declare(v, u.Name, u.Again, u, user)
 	}
 }
 

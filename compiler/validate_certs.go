@@ -179,9 +179,9 @@ func unreadableCert(path facade.Text, err error, hint string) diag.Diagnostic {
 func parseCert(text []byte) (*x509.Certificate, error) {
 	block, rest := pem.Decode(text)
 	switch {
-	case block == nil:
+	case block == nil && !isJOSE(text):
 		return nil, errors.New("it has no PEM block")
-	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
+	case block == nil, strings.HasSuffix(block.Type, "PRIVATE KEY"):
 		return nil, errors.New("it is a private key, which does not belong in a repository: take it out, and if it was ever committed, make another")
 	case block.Type != "CERTIFICATE":
 		return nil, fmt.Errorf("it is a PEM block %s", block.Type)
@@ -190,6 +190,13 @@ func parseCert(text []byte) (*x509.Certificate, error) {
 		return nil, errors.New("it has more than one PEM block")
 	}
 	return x509.ParseCertificate(block.Bytes)
+}
+
+// isJOSE tells a key as retectl keeps it: a JWK, or one that is encrypted, which
+// begins with the base64 of `{"`.
+func isJOSE(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return bytes.HasPrefix(text, []byte("eyJ")) || bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(`"kty"`))
 }
 
 // validNow checks the window of a certificate, and warns towards its end.

@@ -100,6 +100,14 @@ func foreignLetter(name string) string {
 	return ""
 }
 
+// shown is a name within a sentence, where nothing would be overlooked.
+func shown(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return name
+}
+
 func isLowerAlnum(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
 func suggestName(d diag.Diagnostic, name, inner string) diag.Diagnostic {

@@ -27,7 +27,7 @@ func loopback(port uint16) netip.AddrPort {
 
 func (v *validator) declareNode(n *facade.Node) {
 	v.checkPrincipal(n.Name, n.Name.V, "node", v.checkLabel)
-	v.nodes.declare(v, n.Name, n, &Node{Principal: Principal{Name: n.Name.V, At: n.Name.At}})
+	v.nodes.declare(v, n.Name, n.Again, n, &Node{Principal: Principal{Name: n.Name.V, At: n.Name.At}})
 }
 
 // resolveNode judges the vertices of a node (CMP-8) and its own proxy.
@@ -128,8 +128,9 @@ func (v *validator) checkVia(via facade.Text, n *Node) {
 	if !via.Given() || n == nil || n.Vertex == nil || n.Vertex.Name == via.V || v.src.Mentions(via.V) {
 		return
 	}
-	d := unknownVertex.At(via.At, "node %q has no vertex %q", n.Name, via.V).Also(n.Vertex.At, "its vertex is called %q", n.Vertex.Name)
-	v.found.Add(v.suggest(d, via.V, []string{n.Vertex.Name}))
+	fix := unknownVertex.At(via.At, "node %q has no vertex %q", n.Name, via.V).
+		Also(n.Vertex.At, "its vertex is called %q", n.Vertex.Name).Suggest("write %q, or leave `via` out", n.Vertex.Name)
+	v.found.Add(v.suggest(fix, via.V, []string{n.Vertex.Name}))
 }
 
 // sharedAddresses reports vertices that others dial at one address: one of them

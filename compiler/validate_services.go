@@ -32,7 +32,7 @@ func (v *validator) declareService(w *facade.Service) {
 		s.NodeScoped = true
 		s.Name = w.Node.V + "/" + leaf
 	}
-	v.services.declare(v, facade.Text{V: s.Name, At: w.Key.At}, w, s)
+	v.services.declare(v, facade.Text{V: s.Name, At: w.Key.At}, w.Again, w, s)
 }
 
 func (v *validator) checkShortForm(w *facade.Service, node string) {
@@ -52,13 +52,14 @@ func (v *validator) scope(t facade.Text) string {
 	case t.V == scopeRete || t.V == scopeNode:
 		return t.V
 	}
-	v.found.Add(v.suggest(badScope.At(t.At, "%q is no scope", t.V), t.V, []string{scopeRete, scopeNode}))
+	fix := badScope.At(t.At, "%q is no scope", t.V).Suggest("write `scope: %s`, or leave it out for a name of the whole rete", scopeNode)
+	v.found.Add(v.suggest(fix, t.V, []string{scopeRete, scopeNode}))
 	return ""
 }
 
 func (v *validator) resolveService(e entry[facade.Service, Service]) {
 	w, s := e.written, e.view
-	where := "service " + s.Name
+	where := "service " + shown(s.Name)
 	s.Node = v.serviceNode(w, s)
 	v.checkVia(w.Via, s.Node)
 	v.upstream(w, s)
@@ -112,7 +113,7 @@ func (v *validator) forwards(written []*facade.Forward, where string) []Forward 
 
 func (v *validator) resolveUser(e entry[facade.User, User]) {
 	w, u := e.written, e.view
-	where := "user " + u.Name
+	where := "user " + shown(u.Name)
 	u.Roles = v.roleRefs(w.Roles, where, &u.unsure)
 	places := map[*Node]diag.Place{}
 	for _, d := range w.Devices {

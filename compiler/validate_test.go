@@ -86,6 +86,8 @@ var certificates = sync.OnceValue(func() map[string][]byte {
 		"certs/extended.crt":                  sign(certificate{uri: signerURI, extended: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}),
 		"certs/signing-ca.crt":                sign(certificate{uri: signerURI, isCA: true, usage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}),
 		"certs/key.crt":                       pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}),
+		"certs/jwk.crt":                       []byte(`{"kty":"OKP","crv":"Ed25519","d":"x","x":"x"}` + "\n"),
+		"certs/jwe.crt":                       []byte("eyJhbGciOiJQQkVTMi1IUzUxMitBMjU2S1cifQ.x.x.x.x\n"),
 		"certs/two.crt":                       append(slices.Clone(primary), primary...),
 		"certs/text.crt":                      []byte("nothing\n"),
 		"certs/damaged.crt":                   pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}),

@@ -84,7 +84,10 @@ func unknownName(what, name string, known []string) error {
 	if near, ok := diag.Nearest(name, known); ok {
 		return refuse(reasonUnknownName, "the rete has no %s %q; did you mean %q?", what, name, near)
 	}
-	return refuse(reasonUnknownName, "the rete has no %s %q", what, name)
+	if few := diag.Few(known); few != "" {
+		return refuse(reasonUnknownName, "the rete has no %s %q; name %s", what, name, few)
+	}
+	return refuse(reasonUnknownName, "the rete has no %s %q; \"retectl access\" lists who there is", what, name)
 }
 
 func principalNames(v *compiler.View) []string {

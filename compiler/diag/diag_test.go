@@ -231,6 +231,23 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestFewNamesAreListed(t *testing.T) {
+	t.Parallel()
+	for want, names := range map[string][]string{
+		"":                              nil,
+		"alpha":                         {"alpha"},
+		"one of alpha, beta":            {"beta", "alpha"},
+		"one of a, b, c, d, e, f, g, h": strings.Split("hgfedcba", ""),
+	} {
+		if got := diag.Few(names); got != want {
+			t.Errorf("%q is listed as %q, want %q", names, got, want)
+		}
+	}
+	if got := diag.Few(strings.Split("abcdefghi", "")); got != "" {
+		t.Errorf("nine names are listed: %q", got)
+	}
+}
+
 func TestRegistryIsOrderedByCode(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]diag.Code{unused, unknown}, registry.Codes()); diff != "" {

@@ -1,5 +1,10 @@
 package diag
 
+import (
+	"slices"
+	"strings"
+)
+
 // Nearest returns the candidate that differs least from name, if one is close
 // enough to be a typing error of it: one edit for each three characters, at
 // least one. Of equally close candidates the first wins. The cost is the number
@@ -25,6 +30,21 @@ func Nearest(name string, candidates []string) (string, bool) {
 }
 
 const maxLength = 64
+
+// maxListed is how many names a reader takes in at a glance.
+const maxListed = 8
+
+// Few lists names, sorted, where they are few enough to choose from: "alpha",
+// or "one of alpha, beta". It is empty when there are none, or too many.
+func Few(names []string) string {
+	switch {
+	case len(names) == 0 || len(names) > maxListed:
+		return ""
+	case len(names) == 1:
+		return names[0]
+	}
+	return "one of " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
 
 // distance counts insertions, deletions, replacements and swaps of
 // neighbours that turn a into b, byte by byte.

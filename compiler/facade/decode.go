@@ -89,20 +89,44 @@ func unknownField(at diag.Place, key, what string, known []string) diag.Diagnost
 	return found
 }
 
-// entries yields the named entries of a collection.
-func (d *decoder) entries(n *yaml.Node, what string) iter.Seq2[Text, *yaml.Node] {
-	return func(yield func(Text, *yaml.Node) bool) {
-		for key, value := range d.pairs(n, what) {
-			name := d.name(key, "a name in "+what)
-			if !name.Given() {
+// entry is a named part of a collection.
+type entry struct {
+	name  Text
+	value *yaml.Node
+	// again says that an earlier entry of the mapping has the name, which has
+	// been reported.
+	again bool
+}
+
+// entries yields the named entries of a collection. One whose name is refused
+// is read on as if the name were right, so that its other faults are seen in
+// the same run; that a name is empty is for validation to say.
+func (d *decoder) entries(n *yaml.Node, what string) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		if !d.isMapping(n, what) {
+			return
+		}
+		seen := make(map[string]*yaml.Node, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			again := key.Kind == yaml.ScalarNode && seen[key.Value] != nil
+			if !d.isKey(key, what, seen) && (key.Kind != yaml.ScalarNode || isMerge(key)) {
 				d.hidden.addTree(value)
 				continue
 			}
-			if !yield(name, value) {
+			if !yield(entry{d.entryName(key, what), value, again}) {
 				return
 			}
 		}
 	}
+}
+
+func (d *decoder) entryName(key *yaml.Node, what string) Text {
+	name := Text{V: key.Value, At: d.at(key)}
+	if key.Style&yaml.TaggedStyle == 0 && name.V != "" && !isPlainString(key) {
+		d.found.Add(noName(name, "a name in "+what))
+	}
+	return name
 }
 
 // pairs yields the keys and values of a mapping. A second equal key is
@@ -202,8 +226,12 @@ func (d *decoder) name(n *yaml.Node, what string) Text {
 	if !t.Given() || isPlainString(n) {
 		return t
 	}
-	d.refuse(notAName.At(t.At, "%s must be a string, and %s is not one in every version of YAML", what, t.V).Suggest("quote it: %q", t.V), n)
+	d.refuse(noName(t, what), n)
 	return Text{}
+}
+
+func noName(t Text, what string) diag.Diagnostic {
+	return notAName.At(t.At, "%s must be a string, and %s is not one in every version of YAML", what, t.V).Suggest("quote it: %q", t.V)
 }
 
 // names reads a list of names.

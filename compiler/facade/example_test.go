@@ -27,6 +27,7 @@ func ExampleLoad() {
 	}
 	diag.Render(os.Stdout, found, src.Texts, false)
 	// Output:
+	// node no at rete.yaml:3:3
 	// node alpha at rete.yaml:4:3
 	// rete.yaml:3:3: error FL0109 not-a-name: a name in nodes must be a string, and no is not one in every version of YAML
 	//     3 |   no: {}

@@ -18,6 +18,11 @@ type Text = Value[string]
 
 // Source is a rete as it is written: every file united, nothing resolved and
 // no default applied. Entries are ordered by file name and place.
+//
+// An entry whose name was refused is here nevertheless, under the name as it is
+// written. It has Again when its name stands a second time in one mapping:
+// whoever compares names need not report that once more. It has Faulty when a
+// part of it is missing here because it was refused.
 type Source struct {
 	// Texts has the text of every file that was read, by its slash-separated
 	// path below the root, for excerpts.
@@ -84,6 +89,7 @@ type Node struct {
 	Vertices []*Vertex
 	SOCKS5   Text
 	Faulty   bool
+	Again    bool // see Source
 }
 
 // Vertex is a data-plane forwarder of a node.
@@ -101,6 +107,7 @@ type Service struct {
 	Groups, Roles                  []Text
 	Forwards                       []*Forward
 	Faulty                         bool
+	Again                          bool // see Source
 }
 
 // Forward gives a fixed local port to one service.
@@ -110,13 +117,17 @@ type Forward struct {
 }
 
 // Group is a set of services that roles allow together.
-type Group struct{ Name Text }
+type Group struct {
+	Name  Text
+	Again bool // see Source
+}
 
 // Role is a set of groups that its bearers may reach.
 type Role struct {
 	Name   Text
 	Allow  []Text
 	Faulty bool
+	Again  bool // see Source
 }
 
 // User is a person.
@@ -125,6 +136,7 @@ type User struct {
 	Roles   []Text
 	Devices []*Device
 	Faulty  bool
+	Again   bool // see Source
 }
 
 // Device is a node on which a user works.

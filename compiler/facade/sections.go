@@ -83,26 +83,26 @@ func (doc *document) decodeCollection(collection string, n *yaml.Node) {
 
 func (doc *document) decodeEntries(collection string, n *yaml.Node) {
 	p := &doc.part
-	for name, value := range doc.entries(n, collection) {
+	for e := range doc.entries(n, collection) {
 		switch collection {
 		case "nodes":
-			p.nodes = append(p.nodes, doc.node(name, value))
+			p.nodes = append(p.nodes, doc.node(e))
 		case "services":
-			p.services = append(p.services, doc.service(name, value))
+			p.services = append(p.services, doc.service(e))
 		case "groups":
-			p.groups = append(p.groups, doc.group(name, value))
+			p.groups = append(p.groups, doc.group(e))
 		case "roles":
-			p.roles = append(p.roles, doc.role(name, value))
+			p.roles = append(p.roles, doc.role(e))
 		case "users":
-			p.users = append(p.users, doc.user(name, value))
+			p.users = append(p.users, doc.user(e))
 		}
 	}
 }
 
-func (doc *document) node(name Text, n *yaml.Node) *Node {
-	node := &Node{Name: name}
+func (doc *document) node(e entry) *Node {
+	node := &Node{Name: e.name, Again: e.again}
 	node.Faulty = doc.spoiled(func() {
-		for key, value := range doc.fields(n, "a node", "vertices", "socks5_proxy") {
+		for key, value := range doc.fields(e.value, "a node", "vertices", "socks5_proxy") {
 			switch key {
 			case "vertices":
 				for item := range doc.items(value, "vertices") {
@@ -137,10 +137,10 @@ func (doc *document) vertex(n *yaml.Node) *Vertex {
 	return v
 }
 
-func (doc *document) service(key Text, n *yaml.Node) *Service {
-	s := &Service{Key: key}
+func (doc *document) service(e entry) *Service {
+	s := &Service{Key: e.name, Again: e.again}
 	s.Faulty = doc.spoiled(func() {
-		for key, value := range doc.fields(n, "a service", "at", "scope", "addr", "via", "socks5_proxy", "groups", "roles", "forwards") {
+		for key, value := range doc.fields(e.value, "a service", "at", "scope", "addr", "via", "socks5_proxy", "groups", "roles", "forwards") {
 			doc.decodeServiceField(s, key, value)
 		}
 	})
@@ -180,25 +180,25 @@ func (doc *document) forwards(n *yaml.Node) []*Forward {
 	return forwards
 }
 
-func (doc *document) group(name Text, n *yaml.Node) *Group {
-	doc.noFields(n, "a group")
-	return &Group{Name: name}
+func (doc *document) group(e entry) *Group {
+	doc.noFields(e.value, "a group")
+	return &Group{Name: e.name, Again: e.again}
 }
 
-func (doc *document) role(name Text, n *yaml.Node) *Role {
-	r := &Role{Name: name}
+func (doc *document) role(e entry) *Role {
+	r := &Role{Name: e.name, Again: e.again}
 	r.Faulty = doc.spoiled(func() {
-		for _, value := range doc.fields(n, "a role", "allow") {
+		for _, value := range doc.fields(e.value, "a role", "allow") {
 			r.Allow = doc.names(value, "allow", "the name of a group")
 		}
 	})
 	return r
 }
 
-func (doc *document) user(name Text, n *yaml.Node) *User {
-	u := &User{Name: name}
+func (doc *document) user(e entry) *User {
+	u := &User{Name: e.name, Again: e.again}
 	u.Faulty = doc.spoiled(func() {
-		for key, value := range doc.fields(n, "a user", "roles", "nodes") {
+		for key, value := range doc.fields(e.value, "a user", "roles", "nodes") {
 			switch key {
 			case "roles":
 				u.Roles = doc.names(value, key, "the name of a role")
