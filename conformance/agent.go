@@ -21,6 +21,10 @@ const AgentSuite = "agent"
 //
 // Cases share nothing and may run at once. They need /bin/sh.
 func Agent(command []string) ([]Case, error) {
+	command, err := anchored(command)
+	if err != nil {
+		return nil, err
+	}
 	var cases []Case
 	for _, c := range agentsuite.Cases() {
 		cases = append(cases, agentCase(c, command))

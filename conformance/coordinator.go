@@ -36,7 +36,11 @@ func Coordinator(to CoordinatorTarget) ([]Case, error) {
 	case running && (to.Sync == "" || to.Publish == ""):
 		return nil, errors.New("a coordinator that runs has two listeners: name both, --sync and --publish")
 	}
-	target := coordinatorsuite.Target{Argv: to.Command, Env: to.Env, Sync: to.Sync, Publish: to.Publish}
+	command, err := anchored(to.Command)
+	if err != nil {
+		return nil, err
+	}
+	target := coordinatorsuite.Target{Argv: command, Env: to.Env, Sync: to.Sync, Publish: to.Publish}
 	var cases []Case
 	for _, c := range coordinatorsuite.Cases() {
 		cases = append(cases, coordinatorCase(c, target))

@@ -37,6 +37,10 @@ func Program(command []string, o ProgramOptions) ([]Case, error) {
 	if !json.Valid([]byte(strings.ReplaceAll(payload, host.Placeholder, "127.0.0.1:1"))) {
 		return nil, fmt.Errorf("the payload is no JSON text: %s", payload)
 	}
+	command, err := anchored(command)
+	if err != nil {
+		return nil, err
+	}
 	p := host.Program{Argv: command, Env: o.Env, Name: cmp.Or(o.Name, "tenant"), Payload: payload}
 	var cases []Case
 	for _, c := range programsuite.Cases() {

@@ -22,6 +22,10 @@ const VertexSuite = "vertex"
 //
 // Cases share nothing and may run at once.
 func Vertex(command []string) ([]Case, error) {
+	command, err := anchored(command)
+	if err != nil {
+		return nil, err
+	}
 	var cases []Case
 	for _, c := range vertexsuite.Cases() {
 		cases = append(cases, vertexCase(c, command))
