@@ -114,7 +114,7 @@ func (s activeSet) resolve(r *pingReport, target spiffeid.ID) (route, bool) {
 	case way.link != "":
 		r.found(stepName, fmt.Sprintf("%s is at %s (set v%d of node %s)", target, way.link, s.version, s.node))
 	default:
-		r.stop(step{stepName, refused, "FL4104",
+		r.stop(step{stepName, refused, "FL4103",
 			fmt.Sprintf("set v%d of node %s does not lead to %s: there is no such service, or nobody on this node may reach it; a set does not tell which", s.version, s.node, target),
 			"your operator can tell: retectl access --why; if it is new: flor agent sync"})
 		return way, true

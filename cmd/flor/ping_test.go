@@ -230,7 +230,7 @@ func TestPingTellsAtWhichStepItEnds(t *testing.T) {
 		"a service that is not started":     {[]string{"shut"}, 3, "name ok, caller ok, agent ok, link ok, handshake ok, gate ok, upstream failed", "FL4107"},
 		"a node that is down":               {[]string{"gone"}, 3, "name ok, caller ok, agent ok, link failed", "is that node up"},
 		"a vertex that does not serve it":   {[]string{"missing"}, 3, "name ok, caller ok, agent ok, link ok, handshake failed", "FL4006"},
-		"a name that no set leads to":       {[]string{"nowhere"}, 1, "name refused", "FL4104"},
+		"a name that no set leads to":       {[]string{"nowhere"}, 1, "name refused", "FL4103"},
 		"a caller who may not":              {[]string{"api", "--as", "node/alpha"}, 1, "name ok, caller refused", "FL4101"},
 		"a caller who is not on this node":  {[]string{"api", "--as", "bob"}, 2, "", "nobody on this node calls as \"bob\""},
 		"something that is no service name": {[]string{"no such name"}, 2, "", "names no service"},
