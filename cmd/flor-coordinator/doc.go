@@ -50,12 +50,10 @@
 // floors of departed nodes, too.
 //
 // The old coordinator ends as soon as the agent beside it has the new set, so that a
-// node that was away then asks where nobody is. It is given its set by hand: fetch
-// it on the new machine from the sync listener,
-//
-//	curl http://<listen.sync>/artifact/mgmt/<node> >set.json
-//
-// carry it to the node, and run flor agent sync --from set.json there.
+// node that was away then asks where nobody is. It is given its set by hand: the
+// operator writes it with retectl export-set --node NODE --out FILE, and on the node
+// flor agent sync --from FILE takes it. cmd/retectl/GUIDE.md plays the move, with a
+// node that misses it, and a test runs it.
 //
 // A damaged file: the start sets it aside, says so in the log (FL3123, FL3124) and
 // in the agent's status, and fetches get 503 until a publish, which is the cure

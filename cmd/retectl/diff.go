@@ -186,7 +186,7 @@ func workloadLines(changes []compiler.WorkloadChange) []string {
 		compiler.Start:   "starts",
 		compiler.Stop:    "stops",
 		compiler.Restart: "restarts, and its connections are cut",
-		compiler.Swap:    "changes in place, and no connection is cut",
+		compiler.Swap:    "changes in place: only connections without a right are cut",
 	}
 	var nodes grouped
 	for _, w := range changes {
