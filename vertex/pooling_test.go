@@ -92,12 +92,14 @@ func TestAnotherConnectionIsDialledBeyondTheStreamLimit(t *testing.T) {
 	}
 }
 
-// VTX-5a: two streams that nobody reads, beside a live one on the same connection.
+// VTX-5a: as many streams as a connection carries but one that nobody reads,
+// beside a live one.
 func TestStalledReadersDoNotStopASibling(t *testing.T) {
 	t.Parallel()
 	upstream, conns := parked(t)
-	d := newDuo(t, upstream, func(d *duo) { d.nearOpts.Limits.ConnectionsPerPair = 1 })
-	for range 2 {
+	limits := Limits{ConnectionsPerPair: 1, StreamsPerConnection: 4}
+	d := newDuo(t, upstream, func(d *duo) { d.nearOpts.Limits, d.farOpts.Limits = limits, limits })
+	for range limits.StreamsPerConnection - 1 {
 		stalled := d.dial(t)
 		<-conns
 		fillUntilStuck(t, stalled)
@@ -120,15 +122,21 @@ func TestStalledReadersDoNotStopASibling(t *testing.T) {
 func TestBulkIsSpreadOverFourConnections(t *testing.T) {
 	upstream, conns := parked(t)
 	d := newDuo(t, upstream)
+	request := func() {
+		c := d.dial(t)
+		c.Close()
+		(<-conns).Close()
+	}
 	for range 6 {
 		keepBusy(d.dial(t), <-conns)
 		busy := d.near.live.sessions()
 		d.near.await("the next request to find a connection beside the busy ones", func() bool {
-			c := d.dial(t)
-			c.Close()
-			(<-conns).Close()
+			request()
 			return d.accepted() > len(busy) || d.accepted() == spreadOver
 		})
+	}
+	for begun := time.Now(); time.Since(begun) < 2*guardEvery; { // in which all of them are busy
+		request()
 	}
 	if got := d.accepted(); got != spreadOver {
 		t.Errorf("bulk is spread over %d connections, want %d", got, spreadOver)
