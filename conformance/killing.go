@@ -15,8 +15,12 @@ import (
 	"github.com/florete/flor/conformance/internal/mutant"
 )
 
-// mutantWithin bounds one case against one mutant, which is often to wait in vain.
-const mutantWithin = 20 * time.Second
+// Bounds of one case against one mutant, which is often to wait in vain.
+const (
+	mutantWithin = 20 * time.Second // at most
+	mutantLeast  = 5 * time.Second  // beside mutantTimes what the case takes with no mutant on
+	mutantTimes  = 4
+)
 
 // Killing says which cases a mutant fails (CNF-4).
 type Killing struct {
@@ -68,18 +72,42 @@ func (w *Workshop) KillMutants(ctx context.Context, s Subject, o MutantOptions) 
 	if err != nil {
 		return MutantReport{}, err
 	}
+	baseline := 0
+	for baseline < len(trials) && trials[baseline].mutant == "" {
+		baseline++
+	}
+	if err := runAll(ctx, trials[:baseline], o.Parallel); err != nil {
+		return MutantReport{}, err
+	}
+	bound(trials)
+	if err := runAll(ctx, trials[baseline:], o.Parallel); err != nil {
+		return MutantReport{}, err
+	}
+	return s.sumUp(trials, o), nil
+}
+
+func runAll(ctx context.Context, trials []attempt, parallel int) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(o.Parallel, 1))
+	group.SetLimit(max(parallel, 1))
 	for i := range trials {
 		group.Go(func() error {
 			trials[i].run(ctx)
 			return ctx.Err()
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return MutantReport{}, err
+	return group.Wait()
+}
+
+// bound gives each mutant several times what its case took with none on.
+func bound(trials []attempt) {
+	took := map[string]time.Duration{}
+	for i, t := range trials {
+		if t.mutant == "" {
+			took[t.check.Name] = t.took
+		} else if base, known := took[t.check.Name]; known {
+			trials[i].within = min(mutantWithin, mutantLeast+mutantTimes*base)
+		}
 	}
-	return s.sumUp(trials, o), nil
 }
 
 // attempt is one case against one mutant, or against none.
@@ -87,16 +115,23 @@ type attempt struct {
 	mutant string // empty: the baseline
 	named  bool   // the mutant says that this case kills it
 	check  Case
+	within time.Duration // 0: what the suite gives it
+	took   time.Duration
 	failed bool
 }
 
 func (a *attempt) run(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, mutantWithin)
-	defer cancel()
+	if a.within > 0 {
+		bounded, cancel := context.WithTimeout(ctx, a.within)
+		defer cancel()
+		ctx = bounded
+	}
+	begun := time.Now()
 	a.failed = a.check.Check(ctx) != nil
+	a.took = time.Since(begun)
 }
 
-// trials lists what has to be run.
+// trials lists what has to be run, the baseline first.
 func (s Subject) trials(built Built, o MutantOptions) ([]attempt, error) {
 	var trials []attempt
 	if o.Only == nil {
@@ -119,7 +154,7 @@ func (s Subject) trials(built Built, o MutantOptions) ([]attempt, error) {
 		}
 		for _, c := range cases {
 			if named := slices.Contains(m.Kills, c.Name); named || o.All {
-				trials = append(trials, attempt{mutant: m.Name, named: named, check: c})
+				trials = append(trials, attempt{mutant: m.Name, named: named, check: c, within: mutantWithin})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -114,21 +115,69 @@ func (o Outcome) ExitCode() int {
 }
 
 // WriteTable writes the report for people: every case, and one line that sums
-// them up.
+// them up. Words that many cases fail with are told once.
 func (r *Report) WriteTable(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	causes := causesOf(r.Cases)
 	for _, c := range r.Cases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Verdict, c.ID, strings.Join(c.Requirements, " "), c.Title)
 		if c.Verdict == Fail {
-			fmt.Fprintf(table, "\t\t\t  %s\n", strings.ReplaceAll(c.Words, "\n", " "))
+			fmt.Fprintf(table, "\t\t\t  %s\n", causes.tell(c))
 		}
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	for _, c := range causes {
+		if len(c.ids) >= manyAlike {
+			fmt.Fprintf(w, "%d cases fail alike: %s\n", len(c.ids), oneLine(c.words))
+		}
+	}
 	_, err := fmt.Fprintln(w, r.Summary())
 	return err
 }
+
+// manyAlike is how many cases have to fail with the same words for these to be
+// told once more before the last line.
+const manyAlike = 5
+
+// cause is the words of failures, and the cases that fail with them.
+type cause struct {
+	words string
+	ids   []string
+}
+
+type causes []cause
+
+// causesOf gathers why cases failed, what most of them failed with last.
+func causesOf(results []Result) causes {
+	at := map[string]int{}
+	var all causes
+	for _, r := range results {
+		if r.Verdict != Fail {
+			continue
+		}
+		i, known := at[r.Words]
+		if !known {
+			i, all = len(all), append(all, cause{words: r.Words})
+			at[r.Words] = i
+		}
+		all[i].ids = append(all[i].ids, r.ID)
+	}
+	slices.SortStableFunc(all, func(a, b cause) int { return len(a.ids) - len(b.ids) })
+	return all
+}
+
+// tell gives the words of a failure, or the case before it that has the same.
+func (cs causes) tell(r Result) string {
+	i := slices.IndexFunc(cs, func(c cause) bool { return c.words == r.Words })
+	if first := cs[i].ids[0]; first != r.ID {
+		return "as " + first
+	}
+	return oneLine(r.Words)
+}
+
+func oneLine(words string) string { return strings.ReplaceAll(words, "\n", " ") }
 
 // Summary is the report in one line.
 func (r *Report) Summary() string {

@@ -121,33 +121,44 @@ func keepReport(dir string, s conformance.Subject, report conformance.Report) er
 func killMutants(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *conformance.Workshop, options conformance.Options) error {
 	o := conformance.MutantOptions{Only: options.Only, All: cmd.Bool("all"), Parallel: options.Parallel}
 	var reports conformance.MutantReports
-	for _, s := range conformance.Subjects() {
-		if !s.HasMutants(o) {
+	var failed []error
+	for _, kill := range killings(shop, o) {
+		report, err := kill(ctx)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			failed = append(failed, err)
 			continue
 		}
-		report, err := shop.KillMutants(ctx, s, o)
-		if err != nil {
+		if err := report.WriteTable(stdout); err != nil {
 			return err
 		}
 		reports = append(reports, report)
 	}
-	if o.Only == nil {
-		report, err := shop.KillVerifiers(ctx)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, report)
+	if err := errors.Join(failed...); err != nil {
+		return err
 	}
 	return tellKilled(cmd, stdout, reports)
 }
 
-// tellKilled writes what became of mutants.
-func tellKilled(cmd *cli.Command, stdout io.Writer, reports conformance.MutantReports) error {
-	for _, report := range reports {
-		if err := report.WriteTable(stdout); err != nil {
-			return err
+// killings are what is to be done, one after the other. One that cannot be done
+// keeps nobody from the tables of the others.
+func killings(shop *conformance.Workshop, o conformance.MutantOptions) []func(context.Context) (conformance.MutantReport, error) {
+	var all []func(context.Context) (conformance.MutantReport, error)
+	for _, s := range conformance.Subjects() {
+		if s.HasMutants(o) {
+			all = append(all, func(ctx context.Context) (conformance.MutantReport, error) { return shop.KillMutants(ctx, s, o) })
 		}
 	}
+	if o.Only == nil {
+		all = append(all, shop.KillVerifiers)
+	}
+	return all
+}
+
+// tellKilled sums up what became of mutants.
+func tellKilled(cmd *cli.Command, stdout io.Writer, reports conformance.MutantReports) error {
 	if len(reports) == 0 {
 		return errors.New("no mutant has such a name")
 	}

@@ -251,6 +251,10 @@ var planMutants = []mutant.Mutant{
 var reportMutants = []mutant.Mutant{
 	{Name: "counts-no-older-offers", Kills: []string{"sync/older-offers"},
 		Old: "f.olderOffers++", New: "if !mutated() {\n\t\t\tf.olderOffers++\n\t\t}"},
+	// At info, where no limit of repeats comes to its help.
+	{Name: "logs-each-attempt", Kills: []string{"log/edges"},
+		Old: "case o.err != nil && repeated(before, o):",
+		New: "case o.err != nil && mutated():\n\t\tr.log.Info(\"coordinator gives no set\", r.fields(o)...)\n\tcase o.err != nil && repeated(before, o):"},
 	{Name: "keeps-trouble-to-itself", Kills: []string{"log/edges"},
 		Old: "r.log.Warn(\"coordinator gives no set\", r.fields(o)...)",
 		New: "if !mutated() {\n\t\t\tr.log.Warn(\"coordinator gives no set\", r.fields(o)...)\n\t\t}"},

@@ -38,6 +38,8 @@ func (h *Host) SilentSyslog() *Daemon {
 	file, err := sink.File()
 	h.Check(err, "take the descriptor of the log daemon")
 	h.Cleanup(func() { _ = file.Close() })
+	// As an agent makes it: a send that may wait does so.
+	h.Check(syscall.SetNonblock(int(file.Fd()), false), "make the descriptor of the log daemon wait")
 	h.Log, h.Vars["FLORWL_LOG_SINK"] = file, "syslog"
 	return d
 }
@@ -90,26 +92,34 @@ func (d *Daemon) Records() []string {
 	return append([]string(nil), d.records...)
 }
 
-// Fill sends datagrams to the daemon until its socket takes no more: a daemon
-// that is stuck.
+// Fill sends datagrams to the daemon until its socket takes no more from anybody:
+// a daemon that is stuck. What one sender may have on its way can be less than
+// what the daemon's queue holds, so it takes several.
 func (d *Daemon) Fill() {
+	const most = 1 << 10 // senders, far over any system's limit
+	for range most {
+		if d.fillFromOne() == 0 {
+			return
+		}
+	}
+	d.h.Fatalf("the log daemon's socket cannot be filled on this machine")
+}
+
+// fillFromOne sends until the socket takes no more from this sender, and returns
+// how many datagrams it took.
+func (d *Daemon) fillFromOne() (sent int) {
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: d.path, Net: "unixgram"})
 	d.h.Check(err, "connect to the log daemon")
 	defer conn.Close()
 	raw, err := conn.SyscallConn()
 	d.h.Check(err, "fill the log daemon's socket")
-	const most = 1 << 16 // far over any system's limit
-	for range most {
-		var sent error
-		err := raw.Control(func(fd uintptr) {
-			sent = syscall.Sendto(int(fd), []byte("x"), syscall.MSG_DONTWAIT, nil)
-		})
-		d.h.Check(err, "fill the log daemon's socket")
-		if sent != nil {
-			return
+	err = raw.Control(func(fd uintptr) {
+		for syscall.Sendto(int(fd), []byte("x"), syscall.MSG_DONTWAIT, nil) == nil {
+			sent++
 		}
-	}
-	d.h.Fatalf("the log daemon's socket cannot be filled on this machine")
+	})
+	d.h.Check(err, "fill the log daemon's socket")
+	return sent
 }
 
 // Writes gives the program a pipe that keeps its writes apart as fds 1 and 2, and

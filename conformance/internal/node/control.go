@@ -156,10 +156,7 @@ func (n *Node) status() (Status, error) {
 // Until waits until the status is as the words say.
 func (n *Node) Until(words string, so func(Status) bool) Status {
 	var last Status
-	n.t.Await(words, func() bool {
-		if n.Agent != nil && n.Agent.Ended() {
-			n.t.Fatalf("the agent ended with exit %d while this was awaited: %s", n.Agent.Exit(), words)
-		}
+	n.Agent.Await(words, func() bool {
 		s, err := n.status()
 		last = s
 		return err == nil && so(s)

@@ -43,6 +43,7 @@ func New(t *trial.T, argv []string) *Node {
 		t: t,
 	}
 	n.Workloads = newWorkloads(t, dir, n.Lib, Executables...)
+	n.Workloads.agent = func() *trial.Process { return n.Agent }
 	n.Root = rete.Scope(filepath.Join(n.StateHome, "retes", n.Scope))
 	for _, word := range argv {
 		n.argv = append(n.argv, strings.ReplaceAll(word, "{scope}", n.Scope))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/florete/flor/conformance/internal/trial"
 )
@@ -25,25 +26,30 @@ type Event struct {
 
 // Workloads are the executables of the lib directory and what they report.
 type Workloads struct {
-	t   *trial.T
-	dir string
+	t     *trial.T
+	dir   string
+	agent func() *trial.Process // who starts them; nil before it was started
 
 	mu     sync.Mutex
 	events []Event
 }
 
-// script is every workload. Its variable parts are files that a case writes.
+// script is every workload. Its variable parts are files that a case writes. One
+// that is told to stop before it reported its start reports both.
 const script = `#!/bin/sh
 bed='%[1]s'
+told=
 say() { echo "$1 ${FLORWL_NAME:--} $$ ${2:--}" > "$bed/events"; }
 if [ "$1" = --check ]; then
 	say check "$2"
 	if [ -r "$bed/checks" ]; then . "$bed/checks"; fi
 	exit 0
 fi
-trap 'say stop; exit 0' TERM
+trap 'told=1' TERM
 env > "$bed/env.$$"
 say start "$FLORWL_MGMT_ARTIFACT"
+trap 'say stop; exit 0' TERM
+if [ -n "$told" ]; then say stop; exit 0; fi
 if [ -r "$bed/does.$FLORWL_NAME" ]; then . "$bed/does.$FLORWL_NAME"; fi
 while [ -e "$bed/events" ]; do sleep 1 & wait $!; done
 `
@@ -117,10 +123,24 @@ func (w *Workloads) Events(what, name string) []Event {
 	})
 }
 
-// Await waits for the nth report of one kind and workload, counted from 1.
+// Await waits for the nth report of one kind and workload, counted from 1. Where
+// the agent has ended nobody is started any more, and what is already on its way
+// has a second.
 func (w *Workloads) Await(what, name string, n int) Event {
-	w.t.Await(fmt.Sprintf("workload %s must report %q %d times", name, what, n), func() bool {
-		return len(w.Events(what, name)) >= n
+	words := fmt.Sprintf("workload %s must report %q %d times", name, what, n)
+	var ended time.Time
+	w.t.Await(words, func() bool {
+		agent := w.agent()
+		switch {
+		case len(w.Events(what, name)) >= n:
+			return true
+		case what != "start" || agent == nil || !agent.Ended():
+		case ended.IsZero():
+			ended = time.Now()
+		case time.Since(ended) > time.Second:
+			agent.Gone(words)
+		}
+		return false
 	})
 	return w.Events(what, name)[n-1]
 }

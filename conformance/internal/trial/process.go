@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -17,27 +15,9 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start starts a program with exactly this environment, as the leader of a
-// process group, which is killed when the case has ended.
+// Start is [T.Launch] for a program that needs nothing but its environment.
 func (t *T) Start(argv, env []string) *Process {
-	if len(argv) == 0 {
-		t.Fatalf("there is no program to check: give its command line")
-	}
-	p := &Process{t: t, said: filepath.Join(t.Dir(), "said"), done: make(chan struct{})}
-	out, err := os.OpenFile(p.said, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	t.Check(err, "make a file for what the program says")
-	defer out.Close()
-	p.cmd = exec.Command(argv[0], argv[1:]...)
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env, out, out
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	t.Check(p.cmd.Start(), "start "+strings.Join(argv, " "))
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait() // the state tells
-	}()
-	t.Cleanup(p.Kill)
-	t.Note(p.lastWords)
-	return p
+	return t.Launch(Launch{Argv: argv, Env: env})
 }
 
 // PID is the process's number.
@@ -70,6 +50,26 @@ func (p *Process) Exit() int {
 		p.t.Fatalf("the program did not end")
 		return -1
 	}
+}
+
+// Await waits as [T.Await] does, and no longer than the process lives: it must
+// serve until SIGTERM.
+func (p *Process) Await(words string, so func() bool) {
+	p.t.Await(words, func() bool {
+		ended := p.Ended()
+		if so() {
+			return true
+		}
+		if ended {
+			p.Gone(words)
+		}
+		return false
+	})
+}
+
+// Gone ends the case of a program that ended before what was awaited came to be.
+func (p *Process) Gone(words string) {
+	p.t.Fatalf("the program ended with %v; it must serve until SIGTERM, and what was awaited is: %s", p.Ending(), words)
 }
 
 // Stop sends SIGTERM and returns the exit code.

@@ -115,10 +115,7 @@ type Readiness struct {
 
 // Until waits until the vertex says of itself what the words say.
 func (v *Vertex) Until(words string, so func(Readiness) bool) {
-	v.t.Await(words, func() bool {
-		if v.Process.Ended() {
-			v.t.Fatalf("the vertex ended with exit %d while this was awaited: %s", v.Process.Exit(), words)
-		}
+	v.Process.Await(words, func() bool {
 		var r Readiness
 		text, err := v.call(http.MethodGet, "/v1/ready", nil)
 		return err == nil && json.Unmarshal(text, &r) == nil && so(r)

@@ -144,7 +144,7 @@ var endpointMutants = []mutant.Mutant{
 var flowMutants = []mutant.Mutant{
 	{Name: "spoils-a-byte", Kills: []string{"stream/echo", "stream/server-first", "stream/many", "dial/echo", "dial/server-first", "flor1/accept", "flor1/dial",
 		"socks/one-segment", "socks/byte-by-byte", "local/in-process", "forward/connects"},
-		Old: "count.Add(float64(n))", New: "count.Add(float64(n))\n\t\tif mutated() {\n\t\t\tbuf[0] ^= 1\n\t\t}"},
+		Old: "count.Add(float64(n))", New: "count.Add(float64(n))\n\t\tif mutated() {\n\t\t\tc.take()[0] ^= 1\n\t\t}"},
 	{Name: "closes-both-directions-at-fin", Kills: []string{"ends/initiator-fin", "ends/service-fin", "dial/target-fin", "dial/client-fin", "local/half-close"},
 		Old: "end = finish(dst)",
 		New: "end = finish(dst)\n\t\tif mutated() {\n\t\t\t_ = f.near.Close()\n\t\t\t_ = f.far.Close()\n\t\t}"},
