@@ -31,7 +31,7 @@ func (h *Host) Syslog() *Daemon {
 // SilentSyslog is Syslog with a daemon that takes nothing from its socket.
 func (h *Host) SilentSyslog() *Daemon {
 	d := &Daemon{h: h, path: filepath.Join(h.Mkdir("dev"), "log")}
-	d.Listen()
+	d.listen(d.path)
 	sink, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: d.path, Net: "unixgram"})
 	h.Check(err, "connect to the log daemon")
 	defer sink.Close()
@@ -44,21 +44,25 @@ func (h *Host) SilentSyslog() *Daemon {
 	return d
 }
 
-// Listen opens the daemon's socket, again after Close.
-func (d *Daemon) Listen() {
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: d.path, Net: "unixgram"})
+// listen opens a socket for the daemon.
+func (d *Daemon) listen(path string) {
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	d.h.Check(err, "listen as a log daemon")
 	d.conn = conn
 	d.h.Cleanup(d.Close)
 }
 
-// Restart closes the daemon's socket and opens a new one at its path.
+// Restart opens a new socket at the daemon's path and closes the old one; there is
+// one at any time, so that whatever is logged meanwhile has where to go.
 func (d *Daemon) Restart() {
-	d.Close()
+	old, next := d.conn, d.path+".new"
+	d.listen(next)
+	d.h.Check(os.Rename(next, d.path), "listen as a log daemon")
+	_ = old.Close()
+	d.read.Wait()
 	d.mu.Lock()
 	d.records = nil
 	d.mu.Unlock()
-	d.Listen()
 	d.keep()
 }
 
