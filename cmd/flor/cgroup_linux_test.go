@@ -24,7 +24,7 @@ var inGroups = map[string]int{"agent": 1, "w-app": 3, "w-flor": 1}
 func TestKillTheAgentInACgroup(t *testing.T) {
 	t.Parallel()
 	group := delegatedGroup(t)
-	newKilled(t).into(group).killAgain(rand.New(rand.NewPCG(rand.Uint64(), 0)), 4)
+	unenrolled(t).into(group).enrolled().killAgain(rand.New(rand.NewPCG(rand.Uint64(), 0)), 4)
 	if diff := cmp.Diff(map[string]int{}, populations(t, group)); diff != "" {
 		t.Errorf("groups after a clean stop (-want +got):\n%s", diff)
 	}
@@ -107,7 +107,8 @@ func removeGroup(t *testing.T, group string) {
 	}
 }
 
-// into has agents start in a group.
+// into has agents start in a group. What the workloads leave depends on it from the
+// first set on, so it comes before the enrolment.
 func (k *killed) into(group string) *killed {
 	k.t.Helper()
 	dir, err := os.Open(group)

@@ -79,8 +79,13 @@ func (k *killed) killAgain(random *rand.Rand, kills int) {
 		kills, k.published, last.Set.Active, k.mark, k.cutShort, k.survivors)
 }
 
-func newKilled(t *testing.T) *killed {
-	k := &killed{station: newStation(t), rete: newRete("demo"), from: newCoordinator(t), mark: 1, published: 1}
+func newKilled(t *testing.T) *killed { return unenrolled(t).enrolled() }
+
+func unenrolled(t *testing.T) *killed {
+	return &killed{station: newStation(t), rete: newRete("demo"), from: newCoordinator(t), mark: 1, published: 1}
+}
+
+func (k *killed) enrolled() *killed {
 	k.enrol(k.rete.bundleOf(k.set(1)))
 	return k
 }
