@@ -234,6 +234,9 @@ func (v *Vertex) dial(p pair) (*session, error) {
 	case !linked:
 		return nil, &Error{Reason: NoLink}
 	}
+	for _, s := range v.live.sessions() {
+		e.learn(s) // whoever was reset with a connection may be here before its end was looked at
+	}
 	ctx, cancel := context.WithTimeout(v.life, connectWithin)
 	defer cancel()
 	conn, err := v.handshake(ctx, e, p.target, addr, from)

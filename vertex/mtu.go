@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -187,6 +188,17 @@ func (n *narrowPaths) has(peer net.Addr, now time.Time) bool {
 	defer n.mu.Unlock()
 	until, ok := n.until[addrOf(peer)]
 	return ok && now.Before(until)
+}
+
+// learn remembers the path of a connection that has ended because it is too
+// narrow.
+func (e *endpoint) learn(s *session) {
+	if s.conn.Context().Err() == nil {
+		return
+	}
+	if reason := quicReason(context.Cause(s.conn.Context())); reason == PathMTU || reason == PeerPathMTU {
+		e.narrow.mark(s.conn.RemoteAddr(), time.Now())
+	}
 }
 
 func addrOf(peer net.Addr) netip.Addr {

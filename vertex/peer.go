@@ -2,7 +2,6 @@ package vertex
 
 import (
 	"context"
-	"time"
 )
 
 // start registers a new QUIC connection, looks at it as the gate does, and
@@ -41,11 +40,9 @@ func (v *Vertex) startControl(s *session) error {
 }
 
 func (v *Vertex) ended(s *session) {
+	v.endpoint.get().learn(s)
 	v.live.remove(s)
 	reason := quicReason(context.Cause(s.conn.Context()))
-	if reason == PathMTU || reason == PeerPathMTU {
-		v.endpoint.get().narrow.mark(s.conn.RemoteAddr(), time.Now())
-	}
 	if s.limits.side == dialling {
 		v.pool(s.limits.pair).remove(s)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -128,7 +127,7 @@ func deafService(t *testing.T) string {
 	at := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: name.(*syscall.SockaddrInet4).Port}).String()
 	for range 16 {
 		c, err := net.DialTimeout("tcp", at, 500*time.Millisecond)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 			return at
 		}
 		if err != nil {
