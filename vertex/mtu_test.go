@@ -72,6 +72,27 @@ func narrows(t *testing.T, size int, download bool) {
 	}
 }
 
+// VTX-9: whoever is reset with a connection dials again before its end was looked
+// at, and must find the path known. Here that moment is held: the connection that
+// has ended is still among those that live.
+func TestADialLearnsOfAPathThatWasJustFoundNarrow(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	d.dial(t)
+	s, known := d.near.live.sessions()[0], d.near.endpoint.get().narrow
+	s.end(PathMTU)
+	await(t, "the end to be looked at", func() bool { return len(d.near.live.sessions()) == 0 })
+	known.mu.Lock()
+	clear(known.until)
+	known.mu.Unlock()
+	d.near.live.add(s)
+	defer d.near.live.remove(s)
+	d.dial(t)
+	if !known.has(s.conn.RemoteAddr(), time.Now()) {
+		t.Error("the next connection was dialled as if the path were wide")
+	}
+}
+
 // VTX-9: a stream on which nothing happens is no sign of a narrow path, though
 // discovery sends large packets with the keep-alives, and may lose them.
 func TestSilentStreamGoesOn(t *testing.T) {
