@@ -215,7 +215,7 @@ func checkKilledFetching(t *trial.T, n *node.Node) {
 func checkKilledChecking(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1, node.Tenant("app", 1)))
 	n.Serve()
-	n.Workloads.Checks("sleep 1000")
+	n.Workloads.Checks(`while [ -e "$bed/events" ]; do sleep 1; done`) // as long as there is a machine
 	go func() {
 		_, _ = n.TrySyncWith(rete.Document(n.Set(2, node.Tenant("app", 1), node.Vertex("flor", 1))...))
 	}()
