@@ -8,7 +8,8 @@
 // (package netns), whose cables can be cut, whose ways can be made long and lossy
 // (package udplink), and whose plugs can be pulled. The tests of this package are
 // the scenarios: each prints what users saw and for how long. examples/soak runs
-// such a rete for as long as one likes.
+// such a rete for as long as one likes. What service managers do with agents is
+// tried on a machine that systemd has booted (package systemd).
 //
 // Commands are run, never linked: what passes here passes for whoever installs
 // the programs. Nothing here is part of the product.
