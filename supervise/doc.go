@@ -45,8 +45,9 @@
 //     is not touched;
 //   - with [Options].Cgroup, on Linux with a delegated cgroup v2, everything.
 //
-// Each falls back to the one before, and the log says so. Nothing is ended
-// that is another child's or that [Supervisor.RunBeside] runs; signals go
+// Each falls back to the one before, and the log says so. What
+// [Supervisor.RunBeside] runs is under the same guarantees. Nothing is ended
+// that is another child's or that runs beside; signals go
 // through pidfds, so none reaches a process that got a recycled pid. Orphans
 // that end by themselves are reaped, by pid, a second or two later; an exit that
 // somebody here waits for is never taken. On darwin there is no subreaper and no
@@ -54,9 +55,10 @@
 //
 // # The supervisor's own death
 //
-// With [Options].RunDir, each child is recorded in children.json with name,
-// pid, start time and boot id (SUP-2), and the next supervisor ends those
-// that still run before it starts anything (SUP-9, [EndSurvivors]). On Linux
+// With [Options].RunDir, each child, and whatever else is run here, is recorded
+// in children.json with name, pid, start time and boot id (SUP-2), and the next
+// supervisor ends those that still run before it starts anything (SUP-9,
+// [EndSurvivors]). On Linux
 // they are held by pidfd before their start time is compared; on darwin the
 // start time is compared right before each signal. Before its first spawn the
 // marker and the cgroup of a child are recorded as well. By these the successor

@@ -44,11 +44,13 @@ func TestKillOfASupervisorAtAnyMoment(t *testing.T) {
 		for _, each := range list {
 			t.Cleanup(func() { endCarriers(t, each.Marker) })
 		}
+		hangs := beside{Script: script, Marker: "TEST_ARTIFACT=" + dir}
+		t.Cleanup(func() { endCarriers(t, hangs.Marker) })
 		setup := orderlySetup{Subreaper: true, RunDir: runDir}
 		const tries = 15
 		for i := range tries {
 			o := startIn(t, group, setup)
-			o.order(orders{Specs: list})
+			o.order(orders{Specs: list, Beside: []beside{hangs}})
 			time.Sleep(time.Duration(i) * 5 * time.Millisecond)
 			o.kill()
 		}
@@ -58,8 +60,53 @@ func TestKillOfASupervisorAtAnyMoment(t *testing.T) {
 			o.await("up", childIs(each.Name, supervise.Up))
 			awaitCarriers(t, each.Marker, 2)
 		}
+		if left := carriers(t, hangs.Marker); len(left) > 0 {
+			t.Errorf("of what ran beside there is %v", left)
+		}
 		t.Logf("kills of a supervisor: %d in a row, then one of each of %d children", tries, len(list))
 	})
+}
+
+// SUP-9: what runs beside the list when its supervisor is killed, at any moment of
+// its life, is ended by the successor, with all that it has left.
+func TestKillOfASupervisorWithSomethingBeside(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, script string }{
+		{"that hangs and is deaf", `trap "" TERM; setsid sleep 1000 & echo >$D/here; while :; do sleep 1000; done`},
+		{"whose main process ends at once", `sleep 1000 & setsid sleep 1000 & echo >$D/here`},
+		{"that kills it with its first breath", `kill -9 $PPID; setsid sleep 1000 & echo >$D/here; exec sleep 1001`},
+	}
+	eachContainment(t, func(t *testing.T, group string) {
+		for i, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				own := group
+				if group != "" {
+					own = subgroup(t, group, i)
+				}
+				endBeside(t, own, tt.script)
+			})
+		}
+	})
+}
+
+// endBeside kills the supervisor of a command and has a successor end the rest.
+func endBeside(t *testing.T, group, script string) {
+	dir, runDir := t.TempDir(), t.TempDir()
+	marker := "TEST_ARTIFACT=" + dir
+	t.Cleanup(func() { endCarriers(t, marker) })
+	o := startIn(t, group, orderlySetup{Subreaper: true, RunDir: runDir})
+	o.order(orders{Beside: []beside{{Script: script, Marker: marker, Env: []string{"D=" + dir}}}})
+	awaitText(t, filepath.Join(dir, "here"))
+	o.kill()
+	before := carriers(t, marker)
+	ended, err := supervise.EndSurvivors(t.Context(), runDir, shortGrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := carriers(t, marker); len(left) > 0 {
+		t.Errorf("of %v there is %v, ended %+v", before, left, ended)
+	}
 }
 
 // SUP-9: a child that kills its supervisor with its first breath is most often

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -38,9 +38,11 @@ type lineage struct {
 	mu sync.Mutex
 	// spawned counts the children that somebody here waits for, by pid.
 	spawned map[int]int
-	// markers counts the children whose descendants carry a marker.
-	markers map[string]int
-	strays  map[int]stray
+	// markers counts the children whose descendants carry a marker, besides
+	// those of what runs beside the list. The latter tell first whose an orphan
+	// is: it may carry a child's as well.
+	markers, besides map[string]int
+	strays           map[int]stray
 }
 
 // stray is a Stray that cannot be mistaken for a later process of its pid.
@@ -52,7 +54,8 @@ type stray struct {
 func newLineage(log *slog.Logger, changed func()) *lineage {
 	return &lineage{
 		log: log, changed: changed,
-		spawned: map[int]int{}, markers: map[string]int{}, strays: map[int]stray{},
+		spawned: map[int]int{}, markers: map[string]int{}, besides: map[string]int{},
+		strays: map[int]stray{},
 	}
 }
 
@@ -66,6 +69,9 @@ func (l *lineage) start(s *Spec, spawn func(*syscall.SysProcAttr) (*os.Process, 
 	}
 	l.spawned[proc.Pid]++
 	l.markers[s.Marker]++
+	if strings.HasPrefix(s.Name, besidePrefix) {
+		l.besides[s.Marker]++
+	}
 	return proc, group, nil
 }
 
@@ -107,42 +113,13 @@ func (l *lineage) reaped(pid int, marker string) {
 	defer l.mu.Unlock()
 	uncount(l.spawned, pid)
 	uncount(l.markers, marker)
+	uncount(l.besides, marker)
 }
 
 func uncount[K comparable](counts map[K]int, key K) {
 	if counts[key]--; counts[key] <= 0 {
 		delete(counts, key)
 	}
-}
-
-// runBeside is [Supervisor.RunBeside].
-func (l *lineage) runBeside(cmd *exec.Cmd) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
-	if err := l.startBeside(cmd); err != nil {
-		return err
-	}
-	pid := cmd.Process.Pid
-	defer l.reaped(pid, besideMarker)
-	awaitExit(pid)
-	_ = syscall.Kill(-pid, syscall.SIGKILL)
-	return cmd.Wait()
-}
-
-// besideMarker is what no environment holds.
-const besideMarker = ""
-
-func (l *lineage) startBeside(cmd *exec.Cmd) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	l.spawned[cmd.Process.Pid]++
-	l.markers[besideMarker]++
-	return nil
 }
 
 // list returns the strays in the order of their pids.

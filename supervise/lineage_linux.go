@@ -172,14 +172,20 @@ func (l *lineage) judge(p procStat, q quarry) judgement {
 	return isNone
 }
 
-// carried returns which of the known markers a process has in its environment.
+// carried returns which of the known markers a process has in its environment,
+// that of what runs beside the list before a child's.
 func (l *lineage) carried(pid int) string {
+	first := ""
 	for _, entry := range environment(pid) {
-		if entry != "" && l.markers[entry] > 0 {
+		switch {
+		case entry == "":
+		case l.besides[entry] > 0:
 			return entry
+		case first == "" && l.markers[entry] > 0:
+			first = entry
 		}
 	}
-	return ""
+	return first
 }
 
 // environment reads what a process was executed with. It is nothing while the

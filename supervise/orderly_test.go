@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -49,9 +50,20 @@ func (o ordered) spec() supervise.Spec {
 	return spec
 }
 
+// beside is what a test says of a command to run beside the list.
 type beside struct {
-	Script string
-	Env    []string
+	Script, Marker string
+	Env            []string
+}
+
+// spec has the marker in the environment, and a name of its own.
+func (b beside) spec(n int) supervise.Spec {
+	spec := sh("command "+strconv.Itoa(n), b.Script)
+	spec.Env, spec.Marker = append(spec.Env, b.Env...), b.Marker
+	if b.Marker != "" {
+		spec.Env = append(spec.Env, b.Marker)
+	}
+	return spec
 }
 
 // news are one line of the output.
@@ -114,12 +126,13 @@ func obey(s *supervise.Supervisor, told *teller) {
 				panic(err)
 			}
 		}
-		for _, b := range o.Beside {
+		for n, b := range o.Beside {
 			besides.Go(func() {
-				cmd := exec.Command("/bin/sh", "-c", b.Script)
-				cmd.Env = b.Env
-				_ = s.RunBeside(cmd)
-				code := cmd.ProcessState.ExitCode()
+				state, err := s.RunBeside(context.Background(), b.spec(n))
+				if err != nil {
+					panic(err)
+				}
+				code := state.ExitCode()
 				told.tell(&code)
 			})
 		}

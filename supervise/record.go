@@ -114,6 +114,17 @@ func (r *record) remove(name string) error {
 	return r.change(func() { delete(r.children, name) })
 }
 
+// forget takes everything of a name off the record.
+func (r *record) forget(name string) error {
+	if r.dir == "" {
+		return nil
+	}
+	return r.change(func() {
+		delete(r.children, name)
+		delete(r.marks, name)
+	})
+}
+
 func (r *record) change(f func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 // Path are usable.
 type Spec struct {
 	// Name tells the child from its siblings, in status and in the record of
-	// children. It is not empty and holds no slash and no control character.
+	// children. It is not empty, holds no slash and no control character, and
+	// does not begin with "beside:" (see [Supervisor.RunBeside]).
 	Name string
 	// Path is the absolute path of the executable. It is run as it stands;
 	// no search path is consulted (SUP-2).
@@ -163,6 +164,9 @@ func checkSpecs(specs []Spec) error {
 	for _, s := range specs {
 		if err := s.check(); err != nil {
 			return err
+		}
+		if strings.HasPrefix(s.Name, besidePrefix) {
+			return refuse("FL2301", "bad-spec", "name %q: %q is kept for what runs beside the list", s.Name, besidePrefix)
 		}
 		if named[s.Name] {
 			return refuse("FL2301", "bad-spec", "two specs are named %q: give each its own name", s.Name)

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -69,6 +68,10 @@ type Supervisor struct {
 	lineage *lineage
 	wg      sync.WaitGroup
 
+	// preparing is held by whoever is about to start the first process here.
+	preparing sync.Mutex
+	prepared  bool
+
 	// applying serializes whoever changes the list of children.
 	applying sync.Mutex
 	phase    phase
@@ -77,6 +80,8 @@ type Supervisor struct {
 	mu      sync.Mutex
 	order   []string
 	workers map[string]*worker
+	// besides are the names of what runs beside the list.
+	besides map[string]bool
 	// changed is closed and replaced at each change of a status.
 	changed chan struct{}
 	// ended is closed when the last child has ended.
@@ -93,6 +98,7 @@ func New(opts Options) *Supervisor {
 		opts: opts, log: log,
 		record:  newRecord(opts.RunDir),
 		workers: map[string]*worker{},
+		besides: map[string]bool{},
 		changed: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
@@ -127,13 +133,29 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if s.phase != idle {
 		return refuse("FL2304", "not-running", "this supervisor has run already: make a new one")
 	}
-	if err := s.endSurvivors(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	s.phase = running
-	s.lineage.open(s.opts)
 	s.apply(ctx, s.pending)
 	s.pending = nil
+	return nil
+}
+
+// prepare ends survivors of an earlier supervisor, and turns on what the options
+// ask for, before the first process is started here: what is on record after it
+// is ours.
+func (s *Supervisor) prepare(ctx context.Context) error {
+	s.preparing.Lock()
+	defer s.preparing.Unlock()
+	if s.prepared {
+		return nil
+	}
+	if err := s.endSurvivors(ctx); err != nil {
+		return err
+	}
+	s.lineage.open(s.opts)
+	s.prepared = true
 	return nil
 }
 
@@ -152,12 +174,6 @@ func (s *Supervisor) endSurvivors(ctx context.Context) error {
 func (s *Supervisor) announce(spec *Spec) error {
 	return s.record.announce(spec.Name, spec.Marker, s.lineage.groupDir(spec.Name))
 }
-
-// RunBeside runs a command that is no child of the list, to its end: in a
-// process group of its own, whose rest is ended with it, and spared by the
-// search for what children leave, whatever its environment. Its error is that
-// of [exec.Cmd.Run].
-func (s *Supervisor) RunBeside(cmd *exec.Cmd) error { return s.lineage.runBeside(cmd) }
 
 // Strays tells which processes that children left are attributed to none, by
 // pid. A change of them wakes [Supervisor.Watch].
@@ -312,10 +328,13 @@ func (s *Supervisor) wake() {
 	s.changed = make(chan struct{})
 }
 
+// enlist shows a worker that is about to start its child, or to refuse it.
 func (s *Supervisor) enlist(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w.status = w.snapshot()
+	if w.status = w.snapshot(); w.spec.Refused == "" {
+		w.status.State = Starting
+	}
 	s.workers[w.name] = w
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -43,6 +44,11 @@ type killed struct {
 	published uint64
 	mark      uint64
 	survivors int
+	// left are the processes of the scope that the last kill has left, and when
+	// each had started; checks counts the kills that left one that judged an
+	// artifact.
+	left   map[int]string
+	checks int
 	// unfinished is what the last kill left of replacements that were under way.
 	unfinished map[string]os.FileInfo
 	cutShort   int
@@ -75,8 +81,8 @@ func (k *killed) killAgain(random *rand.Rand, kills int) {
 	last := k.healthy()
 	k.stop()
 	k.nothingLeft()
-	k.t.Logf("kills: %d, each followed by a healthy start; sets published: %d, active at last: v%d, mark: v1 to v%d; kills in the middle of a write: %d; workloads that outlived an agent and were ended: %d",
-		kills, k.published, last.Set.Active, k.mark, k.cutShort, k.survivors)
+	k.t.Logf("kills: %d, each followed by a healthy start; sets published: %d, active at last: v%d, mark: v1 to v%d; kills in the middle of a write: %d, of a check: %d; workloads that outlived an agent and were ended: %d",
+		kills, k.published, last.Set.Active, k.mark, k.cutShort, k.checks, k.survivors)
 }
 
 func newKilled(t *testing.T) *killed { return unenrolled(t).enrolled() }
@@ -91,13 +97,18 @@ func (k *killed) enrolled() *killed {
 }
 
 // set has a vertex that swaps and a writer that restarts at every third version.
+// At every fourth one the check takes its time, and leaves something behind.
 func (k *killed) set(version uint64) [][]byte {
 	agent := k.rete.authority.AgentPayload("alpha", envelopetest.Block(k.rete.signer), "flor", "app")
 	agent.Workloads[0].Run, agent.Workloads[1].Run = []string{"flor-vertex"}, []string{"writer"}
 	agent.Inbounds[0].Via.Addr = k.from.addr
 	agent.Sync.PollInterval = "1s"
 	vertex := k.rete.vertex("1.0")
-	vertex.Links[0].Members[0].Name = "mgmt" + strconv.FormatUint(version, 10)
+	link := "mgmt"
+	if version%4 == 0 {
+		link = dawdles
+	}
+	vertex.Links[0].Members[0].Name = link + strconv.FormatUint(version, 10)
 	return [][]byte{
 		k.rete.signer.Sign("alpha", envelope.AgentName, version, agent),
 		k.rete.signer.Sign("alpha", "flor", version, vertex),
@@ -121,6 +132,7 @@ func (k *killed) healthy() control.StatusDoc {
 		k.t.Fatalf("the set was not coherent: %+v", doc.Set)
 	}
 	k.advance(doc)
+	k.ended()
 	k.oneOfEach()
 	k.cleared()
 	k.grouped()
@@ -177,6 +189,15 @@ func (k *killed) kill() {
 	for _, n := range k.processes() {
 		k.survivors += n
 	}
+	k.left = map[int]string{}
+	judged := false
+	for _, p := range k.running() {
+		k.left[p.pid] = startOf(p.pid)
+		judged = judged || p.judges
+	}
+	if judged {
+		k.checks++
+	}
 	k.unfinished = map[string]os.FileInfo{}
 	for _, pattern := range []string{"agent/*.tmp", "artifacts/mgmt/*.tmp", "artifacts/mgmt/sets/*.partial"} {
 		left, _ := filepath.Glob(filepath.Join(k.dir, "state/retes/demo", pattern))
@@ -226,10 +247,55 @@ func (k *killed) coherent() {
 	}
 }
 
-// processes counts the processes that run for this scope, by workload. One that
-// judges an artifact is none.
+// ended checks that of what the last kill left nothing runs any more: neither a
+// workload, nor what judged an artifact, nor what either had left.
+func (k *killed) ended() {
+	k.t.Helper()
+	for pid, start := range k.left {
+		if start != "" && startOf(pid) == start {
+			k.t.Errorf("left by the kill and still running: %d, %q", pid, commandLine(pid))
+		}
+	}
+}
+
+func commandLine(pid int) []byte {
+	words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return words
+}
+
+// startOf tells a process from a later one of its pid; empty for one that has
+// ended.
+func startOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	if fields := strings.Fields(rest); len(fields) > 19 && fields[0] != "Z" {
+		return fields[19]
+	}
+	return ""
+}
+
+// processes counts the processes that run for this scope, by workload. What
+// judges an artifact, and what that has left, is none.
 func (k *killed) processes() map[string]int {
 	found := map[string]int{}
+	for _, p := range k.running() {
+		if !p.judges {
+			found[p.workload]++
+		}
+	}
+	return found
+}
+
+// scoped is a process that runs for this scope.
+type scoped struct {
+	pid      int
+	workload string
+	// judges is set where it has an artifact that is still staged.
+	judges bool
+}
+
+func (k *killed) running() []scoped {
+	var found []scoped
 	mark := []byte("FLORWL_STATE_DIR=" + k.dir + "/state/retes/demo/workloads/")
 	tables, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range tables {
@@ -238,10 +304,9 @@ func (k *killed) processes() map[string]int {
 		if err != nil || !ours {
 			continue
 		}
-		words, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		if name, _, _ := bytes.Cut(rest, []byte{0}); !bytes.Contains(words, []byte("--check")) {
-			found[string(name)]++
-		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		name, _, _ := bytes.Cut(rest, []byte{0})
+		found = append(found, scoped{pid, string(name), bytes.Contains(environ, []byte(".partial/"))})
 	}
 	return found
 }

@@ -39,7 +39,10 @@ func TestMain(m *testing.M) {
 var standIn = program.Program{
 	Name: "flor-vertex", Version: "test",
 	Check: func(_ *program.Context, a envelope.Artifact) error {
-		_, err := schema.ParseVertex(a.Payload())
+		payload, err := schema.ParseVertex(a.Payload())
+		if err == nil && strings.HasPrefix(payload.Links[0].Members[0].Name, dawdles) {
+			err = dawdle()
+		}
 		return err
 	},
 	Run: func(ctx context.Context, c *program.Context) error {
@@ -48,6 +51,16 @@ var standIn = program.Program{
 		<-ctx.Done()
 		return nil
 	},
+}
+
+// dawdles begins the name of a link that a stand-in takes a while to judge.
+const dawdles = "dawdles"
+
+// dawdle leaves a process behind and takes its time.
+func dawdle() error {
+	err := leave(os.Environ())
+	time.Sleep(2 * time.Second)
+	return err
 }
 
 // TestScripts pins what the commands print and how they exit.

@@ -6,14 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/florete/flor/envelope/schema"
+	"github.com/florete/flor/supervise"
 	"github.com/florete/flor/supervise/program"
 )
 
@@ -21,8 +24,10 @@ const (
 	// checkWithin is how long an executable may take to judge an artifact
 	// (AGT-4.3).
 	checkWithin = 10 * time.Second
-	// checkWords is how much of what it says is kept, in bytes.
-	checkWords = 4 << 10
+	// checkWords is how much of what it says is kept, in bytes, wordsWithin how
+	// long after its end the rest is waited for.
+	checkWords  = 4 << 10
+	wordsWithin = time.Second
 )
 
 // check asks the executables of all workloads that would run on something new
@@ -54,7 +59,10 @@ func (h *host) checkWorkload(ctx context.Context, w schema.Workload, artifact st
 	}
 	s := h.spawn(w, artifact)
 	s.logSink = program.SinkPlain
-	words, err := h.runCheck(ctx, exe, artifact, environ(h.environ, s))
+	words, err := h.runCheck(ctx, supervise.Spec{
+		Name: w.Name, Path: exe, Args: []string{"--check", artifact},
+		Env: environ(h.environ, s), Marker: artifactVar + "=" + artifact, Dir: filepath.Dir(artifact),
+	})
 	return judgeCheck(w, words, err)
 }
 
@@ -71,21 +79,38 @@ func judgeCheck(w schema.Workload, words string, err error) *Refusal {
 	return refuse(CheckFailed, "workload %s: %s --check: %w: %s", w.Name, w.Run[0], err, words)
 }
 
-// runCheck runs one --check in a process group of its own, so that nothing it
-// starts outlives it, and gives its last words.
-func (h *host) runCheck(ctx context.Context, exe, artifact string, env []string) (string, error) {
+// runCheck runs one --check beside the workloads, so that nothing it starts
+// outlives it, nor itself this agent's successor, and gives its last words. What
+// it leaves is known by its artifact, which is still staged: no workload ever has
+// that one.
+func (h *host) runCheck(ctx context.Context, spec supervise.Spec) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkWithin, fmt.Errorf("no verdict within %v", checkWithin))
 	defer cancel()
-	out := &tail{limit: checkWords}
-	cmd := exec.CommandContext(ctx, exe, "--check", artifact)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, filepath.Dir(artifact), out, out
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := h.beside(cmd)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	out, write, err := os.Pipe()
+	if err != nil {
+		return "", err
 	}
-	return lastWords(out.text), err
+	said := &tail{limit: checkWords}
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = io.Copy(said, out) })
+	spec.Out = write
+	state, err := h.beside(ctx, spec)
+	// What nobody could end may hold the other end open for ever.
+	_ = errors.Join(write.Close(), out.SetReadDeadline(time.Now().Add(wordsWithin)))
+	reading.Wait()
+	_ = out.Close()
+	return lastWords(said.text), outcomeOfCheck(ctx, state, err)
+}
+
+// outcomeOfCheck is how a --check ended, as an error; nil for exit code 0.
+func outcomeOfCheck(ctx context.Context, state *os.ProcessState, err error) error {
+	if err == nil && state.Success() {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return cmp.Or[error](err, &exec.ExitError{ProcessState: state})
 }
 
 // tail keeps the end of what is written to it.

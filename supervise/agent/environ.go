@@ -10,6 +10,9 @@ import (
 // for its own (SUP-5): no other workload has the same value.
 const stateDirVar = "FLORWL_STATE_DIR"
 
+// artifactVar is the variable that holds the path of the artifact.
+const artifactVar = "FLORWL_MGMT_ARTIFACT"
+
 // spawn is what the environment of one child is made of (SUP-1). All paths are
 // absolute.
 type spawn struct {
@@ -31,7 +34,7 @@ func environ(own []string, s spawn) []string {
 	env = append(env,
 		"FLORWL_SCOPE="+s.scope,
 		"FLORWL_NAME="+s.name,
-		"FLORWL_MGMT_ARTIFACT="+s.mgmtArtifact,
+		artifactVar+"="+s.mgmtArtifact,
 		stateDirVar+"="+s.stateDir,
 		"FLORWL_CONTROL_SOCKET="+s.socket,
 	)

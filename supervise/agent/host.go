@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -38,8 +37,8 @@ type host struct {
 	// damaged has the active set looked at, because a member was not.
 	intact  func(g *generation, name string) error
 	damaged func()
-	// beside runs a command that is no workload to its end.
-	beside func(*exec.Cmd) error
+	// beside runs what is no workload to its end.
+	beside func(context.Context, supervise.Spec) (*os.ProcessState, error)
 }
 
 // socket is the path of a workload's control channel (SUP-2).

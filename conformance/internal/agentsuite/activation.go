@@ -29,7 +29,7 @@ func activationCases() []Case {
 		{"activation/own-payload", "a new inbound takes effect in place, and no workload is restarted", "AGT-5", checkOwnPayload},
 		{"activation/set-in-use", "a set that a living process runs on is kept", "SET-4", checkSetInUse},
 		{"crash/during-fetch", "killed while it fetches, the agent comes back on its set", "AGT-3 SET-3", checkKilledFetching},
-		{"crash/during-check", "killed while a set is staged and checked, the old set is active and nothing is left of the new one", "SET-2 SET-3 SET-4 AGT-3", checkKilledChecking},
+		{"crash/during-check", "killed while a set is staged and checked, the old set is active and nothing is left of the new one, nor of the check", "SET-2 SET-3 SET-4 AGT-3 SUP-9", checkKilledChecking},
 		{"crash/before-confirmation", "killed before the mark moved, the new set is whole and is confirmed after the start", "AGT-4 SET-3 SET-6", checkKilledPending},
 		{"crash/survivors", "workloads of an agent that was killed are ended before others are started", "SUP-9 AGT-3", checkSurvivors},
 		{"crash/recycled-pid", "a process that only has the pid of an old workload is left alone", "SUP-9", checkRecycledPID},
@@ -219,7 +219,7 @@ func checkKilledChecking(t *trial.T, n *node.Node) {
 	go func() {
 		_, _ = n.TrySyncWith(rete.Document(n.Set(2, node.Tenant("app", 1), node.Vertex("flor", 1))...))
 	}()
-	n.Workloads.Await("check", "flor", 1)
+	judge := n.Workloads.Await("check", "flor", 1)
 	n.Agent.Kill()
 	if active(n) != "v1" {
 		t.Fatalf("current is %q before the set was checked; it must be v1", active(n))
@@ -230,6 +230,9 @@ func checkKilledChecking(t *trial.T, n *node.Node) {
 	}
 	if got := setNames(n); !slices.Equal(got, []string{"v1"}) {
 		t.Fatalf("after the start sets are %v; what was staged and not published must go", got)
+	}
+	if node.Alive(judge.PID) {
+		t.Fatalf("process %d, which checked the set for the agent that was killed, still runs; whatever an agent had started ends with the next one's start", judge.PID)
 	}
 }
 

@@ -35,6 +35,7 @@ func Mutants() []mutant.Mutant {
 		"supervise/agent/sink.go":                 sinkMutants,
 		"supervise/agent/status.go":               statusMutants,
 		"supervise/agent/syncer.go":               syncerMutants,
+		"supervise/beside.go":                     besideMutants,
 		"supervise/control/server.go":             controlMutants,
 		"supervise/internal/unixhttp/unixhttp.go": routeMutants,
 		"supervise/lineage_linux.go":              lineageMutants,
@@ -154,6 +155,12 @@ var stageMutants = []mutant.Mutant{
 		Old: "Data: m.Raw()}", New: "Data: map[bool][]byte{true: m.Canonical(), false: m.Raw()}[mutated()]}"},
 }
 
+var besideMutants = []mutant.Mutant{
+	{Name: "forgets-what-it-checks-with", Kills: []string{"crash/during-check"},
+		Old: "log := s.log.With(\"workload\", spec.Name)\n",
+		New: "if mutated() {\n\t\tproc, err := startProcess(spec, s.lineage)\n\t\tif err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\treturn proc.wait()\n\t}\n\tlog := s.log.With(\"workload\", spec.Name)\n"},
+}
+
 var verdictMutants = []mutant.Mutant{
 	{Name: "takes-older-sets", Kills: []string{"refusal/replay", "sync/older-offers"},
 		Old: "case o.Version < floor:", New: "case o.Version < floor && !mutated():"},
@@ -189,12 +196,12 @@ var checkMutantsOfAgent = []mutant.Mutant{
 	{Name: "misses-no-executable", Kills: []string{"sync/missing-executable", "spawn/lib-alone"},
 		Old: "return refuse(Unservable, \"workload %s: %w\", w.Name, err)", New: "if mutated() {\n\t\t\treturn nil\n\t\t}\n\t\treturn refuse(Unservable, \"workload %s: %w\", w.Name, err)"},
 	{Name: "checks-without-environment", Kills: []string{"spawn/check-environment"},
-		Old: "cmd.Env, cmd.Dir,", New: "if mutated() {\n\t\tenv = []string{}\n\t}\n\tcmd.Env, cmd.Dir,"},
+		Old: "spec.Out = write\n", New: "if spec.Out = write; mutated() {\n\t\tspec.Env = []string{spec.Marker}\n\t}\n"},
 }
 
 var environMutants = []mutant.Mutant{
 	{Name: "hands-over-another-artifact", Kills: []string{"store/active-set-is-served", "spawn/environment"},
-		Old: "\"FLORWL_MGMT_ARTIFACT=\"+s.mgmtArtifact,", New: "\"FLORWL_MGMT_ARTIFACT=\"+map[bool]string{true: \"/dev/null\", false: s.mgmtArtifact}[mutated()],"},
+		Old: "artifactVar+\"=\"+s.mgmtArtifact,", New: "artifactVar+\"=\"+map[bool]string{true: \"/dev/null\", false: s.mgmtArtifact}[mutated()],"},
 	{Name: "hands-down-variables-of-flor", Kills: []string{"spawn/no-variables-of-flor"},
 		Old: "if strings.HasPrefix(name, \"FLOR\") && name != \"FLOR_LOG\" {", New: "if !mutated() && strings.HasPrefix(name, \"FLOR\") && name != \"FLOR_LOG\" {"},
 	{Name: "shows-tenants-the-trees", Kills: []string{"spawn/scope-trees"},
