@@ -28,6 +28,7 @@ const (
 	OlderThanMark   Reason = "older-than-mark"    // an enrolment that would let the mark fall
 	HalfEnrolled    Reason = "half-enrolled"      // a re-enrolment that cannot be finished
 	ReadOnly        Reason = "read-only"          // the disk takes no change; what is on it can be served
+	RuntimeHeld     Reason = "runtime-held"       // another agent has the scope's runtime directory
 )
 
 var codes = map[Reason]struct{ code, meaning string }{
@@ -50,6 +51,7 @@ var codes = map[Reason]struct{ code, meaning string }{
 	OlderThanMark:   {"FL2017", "an enrolment older than the scope's mark"},
 	HalfEnrolled:    {"FL2018", "a re-enrolment was cut short and cannot be finished"},
 	ReadOnly:        {"FL2019", "the scope's file system is mounted read-only"},
+	RuntimeHeld:     {"FL2020", "another agent serves from the scope's runtime directory"},
 }
 
 // Code returns the reason's stable code; a word that is not in the list has none.

@@ -9,7 +9,8 @@
 // [Resolve] computes the directories of an install from the environment and the
 // place of the running executable. [Layout.MakeRuntimeRoot] and [SocketPath]
 // refuse a runtime directory that somebody else could tamper with, and a socket
-// path that the platform cannot bind (SET-1). A scope root looks like this:
+// path that the platform cannot bind (SET-1). [Layout.TakeRuntimeRoot] holds it for
+// one agent. A scope root looks like this:
 //
 //	identity/            trust anchor and principals (package store/identity)
 //	artifacts/mgmt/current      one line: the active set's directory, such as v42

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/florete/flor/store/durable"
 )
@@ -25,10 +26,13 @@ type Lock struct {
 	mute bool
 }
 
-// HeldError says that another process holds the scope's lock.
+// HeldError says that another process holds the scope's lock, or its runtime
+// root.
 type HeldError struct {
 	Scope string
 	PID   int // 0 where the holder had not yet written it, or could not
+	// Runtime is the runtime root that is held, empty where it is the lock.
+	Runtime string
 }
 
 func (e *HeldError) Error() string {
@@ -36,11 +40,20 @@ func (e *HeldError) Error() string {
 	if e.PID != 0 {
 		holder = fmt.Sprintf("process %d", e.PID)
 	}
+	if e.Runtime != "" {
+		return fmt.Sprintf("%s %s: scope %s: %s is in use by %s, an agent with another state directory: stop that one, or give this one a runtime directory of its own with FLOR_RUNTIME_DIR",
+			e.Code(), RuntimeHeld, e.Scope, e.Runtime, holder)
+	}
 	return fmt.Sprintf("%s %s: scope %s: held by %s: stop that one first", e.Code(), ScopeHeld, e.Scope, holder)
 }
 
 // Code returns the stable code of the refusal.
-func (e *HeldError) Code() string { return ScopeHeld.Code() }
+func (e *HeldError) Code() string {
+	if e.Runtime != "" {
+		return RuntimeHeld.Code()
+	}
+	return ScopeHeld.Code()
+}
 
 // LockScope takes the lock of an enrolled scope and writes our pid into it. It
 // does not wait: a lock that is held gives a *HeldError that names the holder.
@@ -111,7 +124,7 @@ func takeLock(stateDir, scope string, open lockOpener) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of scope %s: %w", scope, err)
 	}
-	err = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = flock(lock.file, func() bool { return hasEnded(lock.holder()) })
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = &HeldError{Scope: scope, PID: lock.holder()}
 	}
@@ -123,6 +136,24 @@ func takeLock(stateDir, scope string, open lockOpener) (*Lock, error) {
 	}
 	return lock, nil
 }
+
+// lockPatience is how long a lock may be held by what a holder that has ended was
+// spawning at that moment: it has the file open until it executes its program.
+const lockPatience = time.Second
+
+// flock takes a lock, and tries again for a moment while passing tells that it is
+// about to be free.
+func flock(file *os.File, passing func() bool) error {
+	for begun := time.Now(); ; time.Sleep(lockPatience / 100) {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Since(begun) > lockPatience || !passing() {
+			return err
+		}
+	}
+}
+
+// hasEnded tells that no process has this pid; 0 is nobody's.
+func hasEnded(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // openLock opens the lock below a directory handle, so that no link leads away.
 func openLock(stateDir, scope string, open lockOpener) (*Lock, error) {

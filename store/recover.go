@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/florete/flor/envelope"
 )
@@ -35,6 +38,29 @@ func (s *Scope) CheckCurrent() error {
 		err = fmt.Errorf("%s names %s, but %s is active", currentFile, setName(version), setName(s.state.Active))
 	}
 	return err
+}
+
+// Stamp is what the file system says of the members of a set and of the file
+// current without reading them: inode, size and time of change. Two that are equal
+// say that nobody has written, replaced or removed any of them in between; that
+// the disk still holds what was written, only reading tells. It may be called from
+// any goroutine.
+func (s *Scope) Stamp(version uint64, members ...string) string {
+	files := []string{filepath.Join(s.dir, filepath.FromSlash(currentFile))}
+	for _, name := range members {
+		files = append(files, s.ArtifactPath(version, name))
+	}
+	var stamp []byte
+	for _, file := range files {
+		info, err := os.Lstat(file)
+		if err != nil {
+			stamp = fmt.Appendln(stamp, err)
+			continue
+		}
+		stat, _ := info.Sys().(*syscall.Stat_t)
+		stamp = fmt.Appendln(stamp, file, stat.Ino, info.Size(), info.ModTime().UnixNano(), info.Mode())
+	}
+	return string(stamp)
 }
 
 // Recover makes the last known good the active set, after damage that was found

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"maps"
+	"os"
 	"path"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/florete/flor/envelope"
 )
@@ -34,7 +38,16 @@ func TestRecoverFindsTheLastKnownGood(t *testing.T) {
 			if err := soundness(s, loaded.Active); err != nil {
 				t.Fatalf("before the damage: %v", err)
 			}
+			members := slices.Sorted(maps.Keys(loaded.Active.Artifacts))
+			age(t, s, 2, members)
+			stamp := s.Stamp(2, members...)
+			if again := s.Stamp(2, members...); again != stamp {
+				t.Errorf("nothing has changed, and %q is now %q", stamp, again)
+			}
 			tt.damage(t, root)
+			if s.Stamp(2, members...) == stamp {
+				t.Error("the damage does not show in the stamp")
+			}
 			if err := soundness(s, loaded.Active); err == nil {
 				t.Error("the damage was not found")
 			}
@@ -84,6 +97,18 @@ func TestAdmitRepairsCurrent(t *testing.T) {
 	r.admit(t, s, 2)
 	if again := load(t, open(t, stateDir)); again.Active.Version != 2 || again.Recovered {
 		t.Errorf("a start finds v%d, recovered %v: %v", again.Active.Version, again.Recovered, again.Problem)
+	}
+}
+
+// age puts the files of a set into the past, so that a change is not of the moment
+// in which they were written.
+func age(t *testing.T, s *Scope, version uint64, members []string) {
+	t.Helper()
+	hourAgo := time.Now().Add(-time.Hour)
+	for _, name := range members {
+		if err := os.Chtimes(s.ArtifactPath(version, name), hourAgo, hourAgo); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // Scope is one rete's tree on this machine. Whoever opens it holds the scope's
 // lock as long as it is open. Its methods are for one goroutine at a time,
-// except [Scope.Root], [Scope.IdentityDir], [Scope.ArtifactPath] and
+// except [Scope.Root], [Scope.IdentityDir], [Scope.ArtifactPath], [Scope.Stamp] and
 // [Scope.Writable], which may be called from any.
 type Scope struct {
 	name string

@@ -215,8 +215,19 @@ func TestValidityIsJudgedAtTheGivenTime(t *testing.T) {
 	if err := CheckLeaf(i.Cert, ca.CA, node, i.Cert.NotAfter); err != nil {
 		t.Errorf("at its last second: %v", err)
 	}
-	wantReason(t, CheckLeaf(i.Cert, ca.CA, node, i.Cert.NotAfter.Add(time.Second)), NotValidNow)
-	wantReason(t, CheckLeaf(i.Cert, ca.CA, node, i.Cert.NotBefore.Add(-time.Second)), NotValidNow)
+	late, early := i.Cert.NotAfter.Add(time.Second), i.Cert.NotBefore.Add(-time.Second)
+	window := "valid from " + i.Cert.NotBefore.UTC().Format(time.RFC3339) + " to " + i.Cert.NotAfter.UTC().Format(time.RFC3339) + ": "
+	for now, remedy := range map[time.Time]string{
+		late:  "set the clock if it is wrong; if it is right, enrol with a new bundle: x509",
+		early: "set the clock: x509",
+	} {
+		err := CheckLeaf(i.Cert, ca.CA, node, now)
+		wantReason(t, err, NotValidNow)
+		words := "the clock says " + now.UTC().Format(time.RFC3339) + ", the certificate is " + window + remedy
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %q", err, words)
+		}
+	}
 }
 
 // TestReplacedDirectoryIsSeen: what enrolment replaces is read at the next call,

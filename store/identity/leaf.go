@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -87,10 +88,20 @@ func checkChain(cert, ca *x509.Certificate, id spiffeid.ID, now time.Time) error
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return refuse(NotValidNow, id, "valid from %s to %s: enrol again with a new bundle: %w",
-			cert.NotBefore.Format(time.RFC3339), cert.NotAfter.Format(time.RFC3339), err)
+		return refuse(NotValidNow, id, "%s: %w", outOfWindow(cert, now), err)
 	}
 	return refuse(BadChain, id, "%w", err)
+}
+
+// outOfWindow says what the clock has to do with a certificate that is not valid,
+// and what to do first: a new one is no remedy for a clock that is wrong.
+func outOfWindow(cert *x509.Certificate, now time.Time) string {
+	remedy := "set the clock if it is wrong; if it is right, enrol with a new bundle"
+	if now.Before(cert.NotBefore) {
+		remedy = "set the clock"
+	}
+	return fmt.Sprintf("the clock says %s, the certificate is valid from %s to %s: %s", now.UTC().Format(time.RFC3339),
+		cert.NotBefore.UTC().Format(time.RFC3339), cert.NotAfter.UTC().Format(time.RFC3339), remedy)
 }
 
 // ParseSVID reads a certificate and its key, PEM both, the key in PKCS #8, and

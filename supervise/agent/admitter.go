@@ -30,6 +30,8 @@ type admitter struct {
 	activated func()
 	// within is how long a sync waits for confirmation.
 	within time.Duration
+	// whole is the stamp of an active set that was found as it should be.
+	whole string
 }
 
 // consider judges the members of a set document and, unless dryRun is set or

@@ -134,10 +134,12 @@ func (a *Agent) runLocked(ctx context.Context) (err error) {
 		return rejected(err)
 	}
 	defer func() { err = errors.Join(err, a.scope.Close()) }()
-	root, err := a.opts.Layout.MakeRuntimeRoot(a.opts.Scope)
+	held, err := takeRuntimeRoot(a.opts.Layout, a.opts.Scope)
 	if err != nil {
 		return rejected(err)
 	}
+	defer func() { err = errors.Join(err, held.Release()) }()
+	root := held.Path
 	if err := a.cleanUp(ctx, root); err != nil {
 		return err
 	}
@@ -189,7 +191,7 @@ func (a *Agent) assemble(root string, loaded *store.Loaded) error {
 	})
 	a.host.beside = a.sup.RunBeside
 	vault := &vault{scope: a.scope, clock: a.opts.Clock}
-	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1)}
+	a.attendant = &attendant{host: a.host, board: a.board, vault: vault, sup: a.sup, log: a.component("sync"), within: a.opts.ConfirmWithin, stirred: make(chan struct{}, 1), looked: make(chan struct{})}
 	a.sync = a.newSyncer(vault)
 	a.attendant.reached = a.sync.reached
 	a.host.intact, a.host.damaged = vault.intact, func() { a.sync.queue.add(byPoll, false, nil) }
@@ -208,7 +210,7 @@ func (a *Agent) newHost(root string) *host {
 
 func (a *Agent) newSyncer(vault *vault) *syncer {
 	report := &reporter{board: a.board, log: a.component("sync"), counters: a.counters}
-	s := &syncer{board: a.board, queue: newQueue(), report: report.report}
+	s := &syncer{board: a.board, queue: newQueue(), report: report.report, starting: a.starting}
 	s.fetch.limits = limits{stall: a.opts.Stall, within: cmp.Or(a.opts.FetchWithin, fetchWithin)}
 	s.admit = &admitter{log: a.component("sync"), host: a.host, board: a.board, vault: vault, sup: a.sup, within: a.opts.ConfirmWithin, activating: s.fetch.close, activated: a.attendant.stir}
 	if f := a.board.read(); f.trustLost {
@@ -218,10 +220,15 @@ func (a *Agent) newSyncer(vault *vault) *syncer {
 	return s
 }
 
+// starting tells that a workload of the active set is starting or about to be.
+func (a *Agent) starting() bool {
+	return anyStarting(listed(a.board.read().gen, a.sup.Status(), time.Time{}))
+}
+
 func (a *Agent) newBackend(vault *vault, trustDomain string) *backend {
 	return &backend{
 		host: a.host, board: a.board, sup: a.sup, sync: a.sync, vault: vault, counters: a.counters,
-		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink, stir: a.attendant.stir,
+		identity: &identities{dir: a.scope.IdentityDir()}, sink: a.sink, freshen: a.attendant.freshen, followed: a.attendant.followed,
 		clock: a.opts.Clock, trust: trustDomain, build: a.opts.Build, since: time.Now(),
 	}
 }

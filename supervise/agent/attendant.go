@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/florete/flor/store"
@@ -15,11 +17,15 @@ import (
 
 const (
 	// lookOften is the time between two looks at the workloads while a set waits
-	// to be confirmed, lookAgain while one is not ready or waits for something, and
-	// lookSeldom when all is well. Whoever asks for status has them looked at, too.
+	// to be confirmed, lookAgain while one is not ready or waits for something,
+	// lookSeldom when all is well and somebody follows the status, and lookRarely
+	// when nobody does. Whoever asks for status has them looked at first.
 	lookOften  = 200 * time.Millisecond
 	lookAgain  = 5 * time.Second
 	lookSeldom = time.Minute
+	lookRarely = 15 * time.Minute
+	// freshWithin is how long somebody who asks waits for that look.
+	freshWithin = 300 * time.Millisecond
 	// youth is how long a process that has not answered yet is looked at often:
 	// it may be about to serve its control channel.
 	youth = 5 * time.Second
@@ -37,9 +43,16 @@ type attendant struct {
 	// stirred has room for one token, put there when the supervisor's status
 	// changed or it was given another set.
 	stirred chan struct{}
+	// looked is closed and replaced after each look, and guarded by mu.
+	mu     sync.Mutex
+	looked chan struct{}
+	// followers counts who follows the status.
+	followers atomic.Int32
 	// answered has the process of each workload that has served its readiness.
 	// Only the goroutine of run uses it.
 	answered map[string]int
+	// occupants finds who has the addresses that workloads wait for.
+	occupants occupants
 	// carrier is the process that carries sync, 0 while none is ready to; reached
 	// is called when another one is.
 	carrier int
@@ -53,10 +66,41 @@ func (a *attendant) run(ctx context.Context) error {
 	for {
 		seen := a.look(ctx)
 		seen.waiting = !a.confirm(seen) || seen.waiting
-		if !a.rest(ctx, seen.pause()) {
+		a.tellLooked()
+		if !a.rest(ctx, seen.pause(a.followers.Load() > 0)) {
 			return nil
 		}
 	}
+}
+
+// tellLooked wakes whoever waits for a look.
+func (a *attendant) tellLooked() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.looked)
+	a.looked = make(chan struct{})
+}
+
+// freshen has the workloads looked at, and waits for that, but for none of them
+// that does not answer.
+func (a *attendant) freshen() {
+	a.mu.Lock()
+	looked := a.looked
+	a.mu.Unlock()
+	a.stir()
+	timer := time.NewTimer(freshWithin)
+	defer timer.Stop()
+	select {
+	case <-looked:
+	case <-timer.C:
+	}
+}
+
+// followed has the workloads looked at now and then until release is called.
+func (a *attendant) followed() (release func()) {
+	a.followers.Add(1)
+	a.stir()
+	return func() { a.followers.Add(-1) }
 }
 
 // rest waits for the next look, and is false when there is none.
@@ -100,21 +144,26 @@ type sight struct {
 	waiting, young bool
 }
 
-// pause is the time until the next look.
-func (s sight) pause() time.Duration {
+// pause is the time until the next look; followed tells that somebody would see
+// what it finds.
+func (s sight) pause(followed bool) time.Duration {
 	switch {
 	case len(s.obstacles) > 0, s.young:
 		return lookOften
 	case s.waiting:
 		return lookAgain
+	case followed:
+		return lookSeldom
 	}
-	return lookSeldom
+	return lookRarely
 }
 
 // look asks every running workload what it serves.
 func (a *attendant) look(ctx context.Context) sight {
 	f := a.board.read()
 	said := a.listen(ctx, f.said.silent)
+	said.occupied = a.occupants.of(said.ready)
+	a.tellOccupied(f.said, said)
 	a.follows(said.carrier(f.gen.inbound(), a.answered))
 	seen := sight{f.gen.version, a.obstacles(f, said), said.waiting(), said.young}
 	late := f.lateness(seen.obstacles, a.within)
@@ -134,6 +183,19 @@ type voices struct {
 	silent map[string]time.Time
 	// young tells that a process that was just started has not answered yet.
 	young bool
+	// occupied is by whom an address is in use that a workload waits for, as far
+	// as that can be found out.
+	occupied map[string]string
+}
+
+// waitFor tells that a workload waits for an address.
+func (v voices) waitFor(addr string) bool {
+	for _, r := range v.ready {
+		if r != nil && slices.Contains(r.Waiting, addr) {
+			return true
+		}
+	}
+	return false
 }
 
 // waiting tells that a workload is not ready, waits for something or is silent.
@@ -170,7 +232,7 @@ func (a *attendant) listen(ctx context.Context, silent map[string]time.Time) voi
 	said := voices{ready: map[string]*program.Readiness{}, silent: map[string]time.Time{}}
 	answered := map[string]int{}
 	for _, s := range a.sup.Status() {
-		if s.State != supervise.Up && s.State != supervise.Starting {
+		if s.PID == 0 || s.State != supervise.Up && s.State != supervise.Starting {
 			continue
 		}
 		asked := time.Now()
@@ -187,6 +249,20 @@ func (a *attendant) listen(ctx context.Context, silent map[string]time.Time) voi
 	}
 	a.answered = answered
 	return said
+}
+
+// tellOccupied logs whose an address is that a workload waits for, once (OBS-4).
+func (a *attendant) tellOccupied(before, now voices) {
+	for name, r := range now.ready {
+		if r == nil {
+			continue
+		}
+		for _, addr := range r.Waiting {
+			if by := now.occupied[addr]; by != "" && by != before.occupied[addr] {
+				a.log.Warn("a workload cannot listen, the address is in use", "workload", name, "listen", addr, "by", by)
+			}
+		}
+	}
 }
 
 func sinceOr(since, now time.Time) time.Time {

@@ -23,18 +23,19 @@ type backend struct {
 	counters *counters
 	identity *identities
 	sink     *logSink
-	// stir has the workloads looked at.
-	stir  func()
-	clock func() time.Time
-	trust string
-	build string
-	since time.Time
+	// freshen has the workloads looked at, followed until its result is called.
+	freshen  func()
+	followed func() (release func())
+	clock    func() time.Time
+	trust    string
+	build    string
+	since    time.Time
 }
 
 // Status draws the agent as it is at this moment. What workloads say of
-// themselves is of the last look, and the next one follows at once.
+// themselves is what they said just now, or last where one does not answer.
 func (b *backend) Status() control.StatusDoc {
-	defer b.stir()
+	b.freshen()
 	return b.portrait().document()
 }
 
@@ -60,6 +61,7 @@ func (b *backend) portrait() portrait {
 // WatchStatus yields a document at once and at each change.
 func (b *backend) WatchStatus(ctx context.Context) iter.Seq[control.StatusDoc] {
 	return func(yield func(control.StatusDoc) bool) {
+		defer b.followed()()
 		for {
 			changed := b.board.watch()
 			if !yield(b.portrait().document()) {

@@ -24,6 +24,7 @@ const (
 	NotPublished Reason = "not-published"
 	Stopping     Reason = "agent-stopping"
 	TooSlow      Reason = "too-slow"
+	InboundBusy  Reason = "inbound-busy"
 )
 
 // code is one row of the registry.
@@ -46,6 +47,7 @@ var registry = map[Reason]code{
 	NotPublished: {"FL1409", "nothing is published at the coordinator yet"},
 	Stopping:     {"FL1410", "the agent is stopping"},
 	TooSlow:      {"FL1412", "the coordinator's answer took too long in all"},
+	InboundBusy:  {"FL1413", "the address through which the coordinator is reached is another process's"},
 }
 
 // Codes lists the coded refusals of this package with their meaning.

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,6 +76,12 @@ func (w liveness) obstacle(sync syncNeeds) string {
 		return fmt.Sprintf("waits for %s, which sync needs", entry)
 	}
 	return ""
+}
+
+// anyStarting tells that a process was spawned that has not outlived its liveness
+// window yet.
+func anyStarting(statuses []supervise.Status) bool {
+	return slices.ContainsFunc(statuses, func(s supervise.Status) bool { return s.State == supervise.Starting })
 }
 
 // noAnswer is said of a process that served its control channel before.

@@ -76,7 +76,19 @@
 // that where no other set is whole, processes that run go on, and the agent stays
 // to fetch it even with nothing left on disk. Workloads
 // are asked for their readiness when something changes, when status is asked for,
-// every 5 s while one of them waits for something, and else once a minute.
+// every 5 s while one of them waits for something, once a minute while somebody
+// follows the status, and else every quarter of an hour: nobody would see what is
+// found.
+//
+// While a workload is starting, a coordinator that cannot be reached is no fault:
+// it is what carries the fetch that starts, or the coordinator itself. It is asked
+// again until that is over, 3 s by default, and only then told. Nothing is asked
+// through an inbound that a workload says it waits for: somebody else has the
+// address (FL1413), and what answers there is not the way to the coordinator.
+//
+// A runtime root is one agent's, also where scopes of one name in two state
+// directories were given one: it is held as long as the agent runs, and an agent
+// of an earlier release is known by its socket being served (FL2020).
 // Certificates are judged by the wall clock (Options.Clock), everything that
 // waits goes by the monotonic one; a certificate of the future is told as a wrong
 // clock. What other problems may come of stands first in health.

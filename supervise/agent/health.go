@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,10 @@ type condition struct {
 	sinkTrouble string
 	// strays are processes that workloads left and nobody may end (SUP-5).
 	strays []supervise.Stray
+	// occupied is by whom an address is in use that a workload waits for, inbound
+	// the one that sync needs.
+	occupied map[string]string
+	inbound  string
 	// certificates are those of the identity store, unreadable says what of it
 	// could not be read.
 	certificates []certificate
@@ -95,7 +100,7 @@ func (c condition) certificateProblems() []string {
 		problems = append(problems, fmt.Sprintf("identity: %v; remedy: %s", fault, c.newBundle()))
 	}
 	for _, cert := range c.certificates {
-		problems = append(problems, cert.invalid(c.clock)...)
+		problems = append(problems, cert.invalid(c)...)
 	}
 	return problems
 }
@@ -153,26 +158,53 @@ func (w observed) waitProblems(c condition) []string {
 	if w.ready == nil || len(w.ready.Waiting) == 0 {
 		return nil
 	}
-	words, remedy := []string{}, ""
+	var words, remedies []string
 	for _, entry := range w.ready.Waiting {
-		if id, ok := strings.CutPrefix(entry, "identity "); ok {
-			entry, remedy = c.awaited(id), "; remedy: "+c.newBundle()
+		word, remedy := c.awaited(entry)
+		words = append(words, word)
+		if remedy != "" && !slices.Contains(remedies, remedy) {
+			remedies = append(remedies, remedy)
 		}
-		words = append(words, entry)
 	}
-	return []string{w.name + ": waits for " + strings.Join(words, ", ") + remedy}
+	problem := w.name + ": waits for " + strings.Join(words, ", ")
+	if len(remedies) > 0 {
+		problem += "; remedy: " + strings.Join(remedies, "; ")
+	}
+	return []string{problem}
 }
 
-// awaited names a principal whose identity a workload lacks. One that is in the
-// store and usable by its looks was refused for another reason, which the
+// awaited spells what a workload waits for, and what to do about it, empty where
+// another problem says that.
+func (c condition) awaited(entry string) (words, remedy string) {
+	if id, ok := strings.CutPrefix(entry, "identity "); ok {
+		return c.awaitedIdentity(id)
+	}
+	by := c.occupied[entry]
+	switch {
+	case by == "":
+		return entry, ""
+	case entry == c.inbound:
+		return fmt.Sprintf("%s (the address is in use by %s, and sync goes through it)", entry, by), otherAddress
+	}
+	return fmt.Sprintf("%s (the address is in use by %s)", entry, by), otherAddress
+}
+
+// otherAddress is what to do where somebody else has an address.
+const otherAddress = "end that process, or publish another address"
+
+// awaitedIdentity names a principal whose identity a workload lacks. One that is
+// in the store and usable by its looks was refused for another reason, which the
 // workload's log has.
-func (c condition) awaited(id string) string {
+func (c condition) awaitedIdentity(id string) (words, remedy string) {
 	for _, cert := range c.certificates {
-		if cert.id == id {
-			return "identity " + id + " (refused, its log says why)"
+		switch {
+		case cert.id == id && len(cert.invalid(c)) > 0:
+			return "identity " + id + " (not valid now, see above)", ""
+		case cert.id == id:
+			return "identity " + id + " (refused, its log says why)", c.newBundle()
 		}
 	}
-	return fmt.Sprintf("identity %s (%s %s)", id, identity.Absent.Code(), identity.Absent)
+	return fmt.Sprintf("identity %s (%s %s)", id, identity.Absent.Code(), identity.Absent), c.newBundle()
 }
 
 // newBundle is how a node gets identities.
@@ -197,14 +229,17 @@ func (c condition) setProblems() []string {
 	return problems
 }
 
-// invalid tells of a certificate that nobody accepts now. One of the future
-// means that the clock is wrong, since enrolment has checked it.
-func (c certificate) invalid(clock time.Time) []string {
+// invalid tells of a certificate that nobody accepts now, and what the clock has
+// to do with it. One of the future means that the clock is wrong, since enrolment
+// has checked it; one of the past may mean it as well, and a new one would be no
+// remedy then.
+func (c certificate) invalid(of condition) []string {
+	window := fmt.Sprintf("the clock says %s, but the certificate of %s is valid from %s to %s", stamp(of.clock), c.id, stamp(c.notBefore), stamp(c.notAfter))
 	switch {
-	case clock.Before(c.notBefore):
-		return []string{fmt.Sprintf("the clock says %s, but the certificate of %s is valid from %s: set the clock", stamp(clock), c.id, stamp(c.notBefore))}
-	case !clock.Before(c.notAfter):
-		return []string{fmt.Sprintf("the certificate of %s expired at %s, so peers turn it down: flor enroll with a new bundle", c.id, stamp(c.notAfter))}
+	case of.clock.Before(c.notBefore):
+		return []string{window + ": set the clock"}
+	case !of.clock.Before(c.notAfter):
+		return []string{window + ": set the clock if it is wrong; if it is right, the certificate has expired: " + of.newBundle()}
 	}
 	return nil
 }

@@ -10,6 +10,9 @@ import (
 const (
 	// watchFor is how long a coordinator is asked to hold an answer (AGT-4.1).
 	watchFor = 55 * time.Second
+	// firstPause is the time between the first two fetches while a workload that
+	// may carry them is starting.
+	firstPause = 25 * time.Millisecond
 	// firstRetry is the delay after the first fault or refusal.
 	firstRetry = 250 * time.Millisecond
 	// heldAtLeast tells an answer that was held from one that came at once: a

@@ -24,11 +24,19 @@ func executable(lib, run string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return path, fmt.Errorf("%s is not in %s: install it there, or set FLOR_LIB_DIR", run, lib)
+		return path, fmt.Errorf("%s is not in %s: %s, or set FLOR_LIB_DIR to the directory that has it", run, lib, howPlaced(run))
 	case err != nil:
 		return path, fmt.Errorf("look for %s: %w", run, err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		return path, fmt.Errorf("%s is not an executable file", path)
 	}
 	return path, nil
+}
+
+// howPlaced is how an executable comes into the lib directory.
+func howPlaced(run string) string {
+	if ships(run) {
+		return "flor install places it there"
+	}
+	return "put it there"
 }

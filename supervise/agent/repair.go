@@ -9,11 +9,20 @@ import (
 )
 
 // damaged tells whether the active set has gone bad on disk since it was last
-// looked at.
+// looked at. Files that nobody has touched since they were found as they should be
+// are not read again: each sync does that, and a watch follows another for days.
 func (a *admitter) damaged() bool {
 	f := a.board.read()
+	stamp := a.vault.stamp(f.gen)
+	if stamp == a.whole {
+		return false
+	}
 	members, current := a.vault.damage(f.gen)
-	return !maps.Equal(members, f.gen.unverified) || current != nil && !f.recovered
+	if !maps.Equal(members, f.gen.unverified) || current != nil && !f.recovered {
+		return true
+	}
+	a.whole = stamp
+	return false
 }
 
 // repair checks the active set on disk and handles what fails as a start does

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/florete/flor/store"
+	"github.com/florete/flor/supervise/control"
 )
 
 // ours are the files that the agent and its supervisor make in the runtime
@@ -14,6 +17,23 @@ var ours = []string{"children.json", "children.json.tmp"}
 
 // trial is where a dry run stages (AGT-6).
 const trial = "dry-run.partial"
+
+// takeRuntimeRoot makes the runtime root and takes it, unless another agent has
+// it or serves from it: that one is named.
+func takeRuntimeRoot(layout store.Layout, scope string) (*store.RuntimeRoot, error) {
+	root, err := layout.TakeRuntimeRoot(scope)
+	if held, ok := errors.AsType[*store.HeldError](err); ok {
+		held.PID, _ = control.ServedBy(filepath.Join(held.Runtime, agentSocket))
+		return nil, held
+	}
+	if err != nil {
+		return nil, err
+	}
+	if pid, served := control.ServedBy(filepath.Join(root.Path, agentSocket)); served {
+		return nil, errors.Join(&store.HeldError{Scope: scope, PID: pid, Runtime: root.Path}, root.Release())
+	}
+	return root, nil
+}
 
 // clearStale removes what an unclean stop left in the runtime root, the record
 // of children excepted: the supervisor needs it to end survivors (SUP-9). Only

@@ -124,7 +124,11 @@ func (p portrait) condition() condition {
 		node: p.facts.gen.node,
 		now:  p.now, clock: p.clock, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
 		active: p.facts.gen.version, mark: p.facts.state.Mark,
+		occupied: p.facts.said.occupied, inbound: p.facts.gen.inbound(),
 		late: p.facts.late, unwritten: p.facts.unwritten, untidy: p.facts.untidy, trouble: p.facts.trouble, since: p.facts.troubleSince,
+	}
+	if f := p.facts.fetched; f != nil && f.Reason == string(InboundBusy) && p.facts.inboundBusy() != nil {
+		c.trouble = "" // the workload that waits for the address says it
 	}
 	if p.sinkFault != nil {
 		c.sinkTrouble = p.sinkFault.Error()

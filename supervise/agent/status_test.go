@@ -107,10 +107,17 @@ func TestStatusInEachState(t *testing.T) {
 		"stopped":  func(p *portrait) { setState(p, supervise.Stopped, "") },
 		"program-missing": func(p *portrait) {
 			setState(p, supervise.Backoff, "no such file").NextTry = p.now.Add(time.Second)
-			p.missing = map[string]error{"app": errors.New("tenant is not in /usr/local/lib/flor: install it there, or set FLOR_LIB_DIR")}
+			p.missing = map[string]error{"app": errors.New("tenant is not in /usr/local/lib/flor: put it there, or set FLOR_LIB_DIR to the directory that has it")}
 		},
 		"port-busy": func(p *portrait) {
 			p.facts.said.ready["flor"] = &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:1080"}}
+		},
+		"port-in-use": func(p *portrait) {
+			p.facts.gen.agent = &schema.Agent{Sync: schema.Sync{Principal: "spiffe://rete-lovers/node/alpha"}}
+			p.facts.gen.agent.Inbounds = []schema.Inbound{{Principal: "spiffe://rete-lovers/node/alpha", Via: schema.InboundVia{Kind: "socks5", Addr: "127.0.0.1:1080"}}}
+			p.facts.said.ready["flor"] = &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:1080"}}
+			p.facts.said.occupied = map[string]string{"127.0.0.1:1080": "ssh, process 811"}
+			trouble(p, control.Unreachable, p.facts.inboundBusy())
 		},
 		"not-confirmed": func(p *portrait) {
 			p.facts.state = store.State{Mark: 41, Pending: 42}

@@ -24,6 +24,8 @@ type syncer struct {
 	queue  *queue
 	pace   pacer
 	report func(before facts, o outcome)
+	// starting tells that a workload has been started a moment ago.
+	starting func() bool
 	// trustLost is why nothing can be admitted, nil when it can (SET-6).
 	trustLost error
 
@@ -117,7 +119,7 @@ func (s *syncer) fetchAndConsider(ctx context.Context, r *request, held outcome,
 		return s.judge(ctx, r, held, *r.reply, answer{watches: r.reply.Waits, watched: true})
 	}
 	fetching, fetched := s.queue.fetching(ctx)
-	reply, err := s.fetch.fetch(fetching, f.gen, have(f), 0)
+	reply, err := s.askPatiently(fetching, f)
 	if gaveWay := fetched(); err != nil && gaveWay {
 		held.gaveWay = true
 		return held
@@ -135,6 +137,53 @@ func (s *syncer) fetchAndConsider(ctx context.Context, r *request, held outcome,
 	}
 	s.contact(true)
 	return s.judge(ctx, r, held, reply, answer{watches: reply.Waits})
+}
+
+// askPatiently asks again and again while the coordinator cannot be reached and a
+// workload is starting: it may be what carries the fetch, or the coordinator
+// itself, and that it does not serve yet is no fault.
+func (s *syncer) askPatiently(ctx context.Context, f facts) (client.Reply, error) {
+	for pause := firstPause; ; pause = min(2*pause, firstRetry) {
+		reply, err := s.ask(ctx, f, 0)
+		if err == nil || answered(err) || reasonOf(err) == string(InboundBusy) || !s.starting() {
+			return reply, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-s.queue.arrived: // what carries the fetch is ready, or somebody asks
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return reply, err
+		}
+	}
+}
+
+// ask fetches through the inbound of sync, if that is our own.
+func (s *syncer) ask(ctx context.Context, f facts, wait time.Duration) (client.Reply, error) {
+	if err := s.board.read().inboundBusy(); err != nil {
+		return client.Reply{}, err
+	}
+	reply, err := s.fetch.fetch(ctx, f.gen, have(f), wait)
+	if busy := s.board.read().inboundBusy(); err != nil && ctx.Err() == nil && busy != nil {
+		err = busy
+	}
+	return reply, err
+}
+
+// inboundBusy tells that a workload cannot listen where the coordinator is reached:
+// whatever answers there says nothing of the coordinator.
+func (f facts) inboundBusy() error {
+	addr := f.gen.inbound()
+	if !f.said.waitFor(addr) {
+		return nil
+	}
+	if by := f.said.occupied[addr]; by != "" {
+		return refuse(InboundBusy, "%s, through which the coordinator is reached, is in use by %s: end that process, or publish another address", addr, by)
+	}
+	return refuse(InboundBusy, "%s, through which the coordinator is reached, cannot be listened on: the log of the vertex says why", addr)
 }
 
 // have is the version that a fetch names, none where the active set is not
@@ -248,7 +297,7 @@ func (s *syncer) watch(ctx context.Context) *request {
 	started := time.Now()
 	go func() {
 		defer close(done)
-		reply, err = s.fetch.fetch(ctx, f.gen, have(f), s.pace.wait())
+		reply, err = s.ask(ctx, f, s.pace.wait())
 	}()
 	s.hold(func() { cancel(); <-done })
 	s.board.update(func(f *facts) { f.next = time.Time{} })

@@ -113,6 +113,11 @@ func (v *vault) damage(g *generation) (members map[string]string, current error)
 	return members, v.scope.CheckCurrent()
 }
 
+// stamp changes when a file of the active set is written or replaced.
+func (v *vault) stamp(g *generation) string {
+	return v.scope.Stamp(g.version, append([]string{envelope.AgentName}, inventory(g.agent)...)...)
+}
+
 // recover makes the last known good the active set (SET-5).
 func (v *vault) recover(inUse []uint64) (*store.Loaded, error) {
 	v.mu.Lock()

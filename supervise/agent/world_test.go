@@ -70,6 +70,13 @@ func parseBehaviour(a envelope.Artifact) (behaviour, error) {
 // workloads. The agent does not run yet.
 func newWorld(t *testing.T, members ...envelopetest.Member) *world {
 	t.Helper()
+	w := unenrolledWorld(t)
+	w.enrol(w.set(1, members...))
+	return w
+}
+
+func unenrolledWorld(t *testing.T) *world {
+	t.Helper()
 	base := shortDir(t)
 	w := &world{
 		t: t, authority: envelopetest.NewAuthority("demo"), scope: "demo",
@@ -80,7 +87,6 @@ func newWorld(t *testing.T, members ...envelopetest.Member) *world {
 	w.socks = socksTo(t, w.relay.addr())
 	w.logTo = "unix:" + w.log.path
 	w.layout.Lib = libDir(t, "flor-vertex", "flor-coordinator", "tenant")
-	w.enrol(w.set(1, members...))
 	return w
 }
 
@@ -436,6 +442,12 @@ func socksTo(t *testing.T, target string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveSOCKSOn(t, l, target)
+	return l.Addr().String()
+}
+
+func serveSOCKSOn(t *testing.T, l net.Listener, target string) {
+	t.Helper()
 	var served sync.WaitGroup
 	var mu sync.Mutex
 	var open []net.Conn
@@ -460,7 +472,6 @@ func socksTo(t *testing.T, target string) string {
 		mu.Unlock()
 		served.Wait()
 	})
-	return l.Addr().String()
 }
 
 func serveSOCKS(c net.Conn, target string) {

@@ -112,6 +112,11 @@ func Listen(path string, perm fs.FileMode) (net.Listener, error) {
 	return l, nil
 }
 
+// ServedBy tells whether a process listens at the socket of this path, and which:
+// pid is 0 where that is hidden from us. It asks the kernel and not the process,
+// so it also finds one that hangs.
+func ServedBy(path string) (pid int, served bool) { return unixhttp.Listener(path) }
+
 func (s *Server) handler() http.Handler {
 	return unixhttp.Routes([]unixhttp.Route{
 		{Method: "GET", Path: "/v1/status", Handle: s.status},
