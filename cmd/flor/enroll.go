@@ -49,7 +49,6 @@ func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	c.introduce(b)
 	if want := cmd.String("expect-ca"); want != "" && !identity.SameFingerprint(want, b.CA) {
 		return refuse(wrongCA, "the bundle's CA has the fingerprint %s, expected was %s; nothing was written", identity.Fingerprint(b.CA), want)
 	}
@@ -90,9 +89,14 @@ func (c *console) installPaused(ctx context.Context, here own, scope string, b *
 	return errors.Join(err, here.manager.Start(context.WithoutCancel(ctx), scope))
 }
 
-// install shows what the scope holds before anything of it is replaced.
+// install shows what the bundle has and what the scope holds before anything of it
+// is replaced. A scope that is held is refused before anything is said.
 func (c *console) install(layout store.Layout, scope string, b *bundle.Bundle, o bundle.Options) error {
 	i, err := b.Begin(layout.State, scope, o)
+	if _, held := errors.AsType[*store.HeldError](err); held {
+		return err
+	}
+	c.introduce(b)
 	if i != nil {
 		c.compare(i, err != nil)
 	}

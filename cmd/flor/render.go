@@ -31,7 +31,10 @@ func render(w io.Writer, doc control.StatusDoc, now time.Time) {
 }
 
 func validity(c control.Certificate, now time.Time) string {
-	if left := c.NotAfter.Sub(now); left > 0 {
+	switch left := c.NotAfter.Sub(now); {
+	case now.Before(c.NotBefore):
+		return "not valid before " + c.NotBefore.Format(time.RFC3339)
+	case left > 0:
 		return "valid for " + age(left)
 	}
 	return "expired " + age(now.Sub(c.NotAfter)) + " ago"
