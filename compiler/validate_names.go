@@ -18,9 +18,10 @@ const maxName = 63
 
 // checkPrincipal judges the name of a node, service, user, signer or vertex:
 // its form by rule, and that it is not reserved (CMP-5). name is the part that
-// becomes the last segment of an ID.
+// becomes the last segment of an ID. A name that was refused as no string is not
+// judged once more.
 func (v *validator) checkPrincipal(at facade.Text, name, what string, rule func(facade.Text, string) bool) {
-	if !rule(facade.Text{V: name, At: at.At}, what) {
+	if at.Refused || !rule(facade.Text{V: name, At: at.At}, what) {
 		return
 	}
 	if why := reservedFor(name); why != "" {
@@ -54,7 +55,7 @@ func (v *validator) checkLabel(name facade.Text, what string) bool {
 
 // checkName wants what users, groups, roles and signers may be called.
 func (v *validator) checkName(name facade.Text, what string) bool {
-	if isNameWith(name.V, "._-") {
+	if name.Refused || isNameWith(name.V, "._-") {
 		return true
 	}
 	v.found.Add(suggestName(badName.At(name.At, "the %s %q has a malformed name: %s", what, name.V, flaw(name.V, "._-")), name.V, "._-"))

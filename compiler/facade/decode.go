@@ -125,6 +125,7 @@ func (d *decoder) entryName(key *yaml.Node, what string) Text {
 	name := Text{V: key.Value, At: d.at(key)}
 	if key.Style&yaml.TaggedStyle == 0 && name.V != "" && !isPlainString(key) {
 		d.found.Add(noName(name, "a name in "+what))
+		name.Refused = true
 	}
 	return name
 }

@@ -42,15 +42,15 @@ func TestEveryKeyAndValueHasItsPlace(t *testing.T) { // CMP-1
 		t.Fatalf("unexpected findings: %v", found)
 	}
 	want := &Service{
-		Key:      Text{"api", place("a/b.yml", 2, 3, 8)},
-		Node:     Text{"alpha", place("a/b.yml", 3, 9, 14)},
-		Groups:   []Text{{"web", place("a/b.yml", 4, 14, 17)}},
-		Forwards: []*Forward{{Text{"127.0.0.1:80", place("a/b.yml", 5, 16, 28)}, Text{"db", place("a/b.yml", 5, 30, 32)}}},
+		Key:      Text{V: "api", At: place("a/b.yml", 2, 3, 8)},
+		Node:     Text{V: "alpha", At: place("a/b.yml", 3, 9, 14)},
+		Groups:   []Text{{V: "web", At: place("a/b.yml", 4, 14, 17)}},
+		Forwards: []*Forward{{Listen: Text{V: "127.0.0.1:80", At: place("a/b.yml", 5, 16, 28)}, Target: Text{V: "db", At: place("a/b.yml", 5, 30, 32)}}},
 	}
 	if diff := cmp.Diff([]*Service{want}, src.Services); diff != "" {
 		t.Errorf("services differ (-want +got):\n%s", diff)
 	}
-	if want := (Text{"demo", place("rete.yaml", 1, 14, 20)}); src.Rete.Name != want {
+	if want := (Text{V: "demo", At: place("rete.yaml", 1, 14, 20)}); src.Rete.Name != want {
 		t.Errorf("name is %v, want %v", src.Rete.Name, want)
 	}
 }
@@ -65,15 +65,15 @@ func TestAValueEndsWhereItIsWritten(t *testing.T) {
 		text string
 		want Text
 	}{
-		"plain":                    {"rete: {name: demo}", Text{"demo", at(1, 14, 1, 18)}},
-		"double quotes":            {`rete: {name: "demo"}`, Text{"demo", at(1, 14, 1, 20)}},
-		"single quotes":            {`rete: {name: 'demo' }`, Text{"demo", at(1, 14, 1, 20)}},
-		"escapes":                  {`rete: {name: "d\x65mo\"\\"}`, Text{`demo"\`, at(1, 14, 1, 27)}},
-		"doubled quotes":           {"rete: {name: 'it''s'}", Text{"it's", at(1, 14, 1, 21)}},
-		"quotes over two lines":    {"rete:\n  name: \"de\n    mö\" # x", Text{"de mö", at(2, 9, 3, 8)}},
-		"quotes behind wide ones":  {`rete: {ca: {cert: "ä"}, name: "\x41"}`, Text{"A", at(1, 31, 1, 37)}},
-		"a block":                  {"rete:\n  name: |\n    demo\n", Text{"demo\n", at(2, 9, 2, 9)}},
-		"plain over several lines": {"rete:\n  name: de\n    mo\n", Text{"de mo", at(2, 9, 2, 9)}},
+		"plain":                    {"rete: {name: demo}", Text{V: "demo", At: at(1, 14, 1, 18)}},
+		"double quotes":            {`rete: {name: "demo"}`, Text{V: "demo", At: at(1, 14, 1, 20)}},
+		"single quotes":            {`rete: {name: 'demo' }`, Text{V: "demo", At: at(1, 14, 1, 20)}},
+		"escapes":                  {`rete: {name: "d\x65mo\"\\"}`, Text{V: `demo"\`, At: at(1, 14, 1, 27)}},
+		"doubled quotes":           {"rete: {name: 'it''s'}", Text{V: "it's", At: at(1, 14, 1, 21)}},
+		"quotes over two lines":    {"rete:\n  name: \"de\n    mö\" # x", Text{V: "de mö", At: at(2, 9, 3, 8)}},
+		"quotes behind wide ones":  {`rete: {ca: {cert: "ä"}, name: "\x41"}`, Text{V: "A", At: at(1, 31, 1, 37)}},
+		"a block":                  {"rete:\n  name: |\n    demo\n", Text{V: "demo\n", At: at(2, 9, 2, 9)}},
+		"plain over several lines": {"rete:\n  name: de\n    mo\n", Text{V: "de mo", At: at(2, 9, 2, 9)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,9 @@ import "github.com/florete/flor/compiler/diag"
 type Value[T any] struct {
 	V  T
 	At diag.Place
+	// Refused says that its form has been reported: it is here so that the rest
+	// of its entry can be judged, and how it is spelt needs no second word.
+	Refused bool
 }
 
 // Given reports whether the operator wrote the value.
@@ -20,7 +23,7 @@ type Text = Value[string]
 // no default applied. Entries are ordered by file name and place.
 //
 // An entry whose name was refused is here nevertheless, under the name as it is
-// written. It has Again when its name stands a second time in one mapping:
+// written, and the name has Refused. It has Again when its name stands a second time in one mapping:
 // whoever compares names need not report that once more. It has Faulty when a
 // part of it is missing here because it was refused.
 type Source struct {
