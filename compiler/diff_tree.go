@@ -53,6 +53,10 @@ func ReadTree(ctx context.Context, dir string) (*CompiledTree, error) {
 // TreePath is where the compiled tree lies below the root of a repository.
 const TreePath = treeDir
 
+// RecordsPath is where everything lies that is kept beside the source: the
+// compiled tree, the ledger, and what was issued, revoked and published.
+const RecordsPath = florDir
+
 // ReadTreeArchive reads a compiled tree out of a tar archive whose paths start
 // with TreePath, as `git archive REV .flor/compiled` writes it. What else is in
 // the archive is passed over; a tree over envelope.MaxSetPublish is refused.

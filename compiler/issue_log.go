@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
+	"github.com/florete/flor/compiler/facade"
 	"github.com/florete/flor/store/durable"
 )
 
@@ -120,6 +121,9 @@ func readLines[T any](fsys durable.FS, name string) ([]T, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if at, unmerged := facade.MergeConflict(text); unmerged {
+		return nil, refuse(ReasonRecordDamaged, "%s:%d: git left a merge conflict here; keep the lines of both sides, and remove those that begin with <<<<<<<, ======= and >>>>>>>", name, bytes.Count(text[:at], []byte("\n"))+1)
 	}
 	var list []T
 	for number, line := range bytes.Split(text, []byte("\n")) {

@@ -66,6 +66,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/florete/flor/compiler/facade"
 	"github.com/florete/flor/envelope"
 )
 
@@ -114,6 +115,9 @@ func emptyLedger() *Ledger {
 func parseLedger(text []byte) (*Ledger, error) {
 	if len(text) > MaxLedger {
 		return nil, ledgerDamaged(fmt.Errorf("it is over %d bytes", MaxLedger))
+	}
+	if _, unmerged := facade.MergeConflict(text); unmerged {
+		return nil, ledgerUnmerged()
 	}
 	var l Ledger
 	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {

@@ -97,6 +97,12 @@ func ledgerDamaged(cause error) error {
 	return refuse(ReasonLedgerDamaged, "%s: %w; restore it from git, or remove it and compile again (versions are then taken from the compiled tree)", ledgerFile, cause)
 }
 
+// ledgerUnmerged says what to do about two branches that were both compiled:
+// one of them is as good as the other, since what is signed next goes above both.
+func ledgerUnmerged() error {
+	return refuse(ReasonLedgerDamaged, "%s: git left a merge conflict in it; solve those in the YAML, take %s and %s as one side has them (git checkout --theirs %s), and compile again: versions that the other side has published are learnt from the coordinator", ledgerFile, ledgerFile, treeDir, florDir)
+}
+
 func ledgerNewer(version string) error {
 	return refuse(ReasonLedgerNewer, "%s has schema_version %q, this retectl knows %s: upgrade retectl", ledgerFile, version, LedgerSchemaVersion)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/florete/flor/compiler/facade"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/store/durable"
 )
@@ -51,6 +52,9 @@ func readPublished(fsys durable.FS) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
+	if _, unmerged := facade.MergeConflict(text); unmerged {
+		return Published{}, refuse(ReasonRecordDamaged, "%s: git left a merge conflict in it; take it as one side has it (git checkout --theirs %s), and publish again", publishedFile, publishedFile)
+	}
 	var p Published
 	if err := json.Unmarshal(text, &p, json.RejectUnknownMembers(true)); err != nil {
 		return p, refuse(ReasonRecordDamaged, "%s: %w; restore it from git, or remove it and publish again", publishedFile, err)
@@ -64,6 +68,53 @@ func readPublished(fsys durable.FS) (Published, error) {
 		}
 	}
 	return p, nil
+}
+
+// Unpublished is what the compiled tree has and no coordinator was given yet,
+// as far as this repository knows.
+type Unpublished struct {
+	// First says that nothing was ever published.
+	First bool
+	// Newer are the nodes whose set is another than the published one, Gone
+	// those whose set is published still and is no longer in the tree; by name.
+	Newer, Gone []string
+}
+
+// Any reports whether there is something to publish.
+func (u Unpublished) Any() bool { return len(u.Newer)+len(u.Gone) > 0 }
+
+// ReadUnpublished compares the tree of the repository at dir, by its ledger,
+// with what was published last. Of a repository that was never compiled there
+// is nothing to publish.
+func ReadUnpublished(dir string) (Unpublished, error) {
+	fsys, closeRoot, err := peek(dir)
+	if err != nil {
+		return Unpublished{}, err
+	}
+	defer closeRoot()
+	ledger, err := readLedger(fsys)
+	if err != nil {
+		return Unpublished{}, err
+	}
+	published, err := readPublished(fsys)
+	return published.behind(ledger), err
+}
+
+// behind lists what the published sets lack of those in the ledger.
+func (p Published) behind(ledger *Ledger) Unpublished {
+	u := Unpublished{First: len(p.Nodes) == 0}
+	for _, node := range sortedKeys(ledger.Nodes) {
+		entry := ledger.Nodes[node]
+		if len(entry.Files) > 0 && entry.Version != p.Nodes[node].Version {
+			u.Newer = append(u.Newer, node)
+		}
+	}
+	for _, node := range sortedKeys(p.Nodes) {
+		if len(ledger.Nodes[node].Files) == 0 {
+			u.Gone = append(u.Gone, node)
+		}
+	}
+	return u
 }
 
 // write replaces the record unless it would not change.

@@ -26,6 +26,7 @@ const (
 	journalFile = florDir + "/journal.json"
 	lockFile    = florDir + "/lock"
 	ignoreFile  = florDir + "/.gitignore"
+	attributes  = florDir + "/.gitattributes"
 
 	planeDir   = string(envelope.Mgmt)
 	fileSuffix = ".json"
@@ -37,6 +38,10 @@ const (
 
 // ignored is the text of ignoreFile.
 const ignored = "# What a compile needs while it runs (retectl).\n/staging/\n/journal.json\n/journal.json.tmp\n/ledger.json.tmp\n/published.json.tmp\n/lock\n"
+
+// merged is the text of attributes. Bytes are signed, so that git converts none;
+// and of the files that are only ever added to, both sides of a merge are right.
+const merged = "# How git treats what retectl keeps here.\n* -text\n/issued.jsonl merge=union\n/revoked.jsonl merge=union\n"
 
 // setDir is where the compiled set of a node lies.
 func setDir(node string) string { return path.Join(treeDir, node, planeDir) }

@@ -43,7 +43,7 @@ func (r *repository) prepare() error {
 	if err := r.takeLock(); err != nil {
 		return err
 	}
-	if err := r.ensureIgnored(); err != nil {
+	if err := errors.Join(r.ensureFile(ignoreFile, ignored), r.ensureFile(attributes, merged)); err != nil {
 		return err
 	}
 	return recoverTree(r.fsys)
@@ -89,12 +89,12 @@ func holder(f *os.File) string {
 	return strconv.Itoa(int(question.Pid))
 }
 
-// ensureIgnored keeps what is not to be committed out of git.
-func (r *repository) ensureIgnored() error {
-	if _, err := r.fsys.Lstat(ignoreFile); !errors.Is(err, fs.ErrNotExist) {
+// ensureFile writes a file that is for git, unless there is one.
+func (r *repository) ensureFile(name, text string) error {
+	if _, err := r.fsys.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return durable.ReplaceFile(r.fsys, ignoreFile, []byte(ignored), fileMode)
+	return durable.ReplaceFile(r.fsys, name, []byte(text), fileMode)
 }
 
 // Close gives the lock up.

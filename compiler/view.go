@@ -40,6 +40,10 @@ type View struct {
 	Coordinator, Publisher *Service
 }
 
+// PublisherAddress is where a program on the management node itself dials what
+// takes new trees.
+func (v *View) PublisherAddress() netip.AddrPort { return dialable(v.Publisher.Upstream) }
+
 // Validity has how long newly issued certificates live, by what they are for.
 type Validity struct{ CA, Signers, Principals time.Duration }
 

@@ -40,7 +40,10 @@ func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
 	c.diagnose(result.Source.Warnings, result.Source.Texts)
 	c.showChanges(result)
 	c.noteBundles(opts.Dir, result.Source.View, opts.Now)
-	if opts.Check && len(result.Changes) > 0 {
+	switch {
+	case !opts.Check:
+		c.noteRelease(ctx, opts.Dir, result.Source.View)
+	case len(result.Changes) > 0:
 		return refuse(reasonWouldChange, "%s would change; run \"retectl compile\" and commit the result", count(len(result.Changes), "node"))
 	}
 	return nil

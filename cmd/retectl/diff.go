@@ -43,6 +43,7 @@ func (c *console) diff(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	defer c.noteBundles(dir, v, now)
+	defer c.noteBehind(dir)
 	if cmd.Bool("json") {
 		return c.writeJSON(diff)
 	}

@@ -14,7 +14,10 @@
 // --against asks git for the revision. Completion reads names from the YAML as
 // it is written, be it that it has faults. export-set hands out only what the
 // node would accept. explain knows every code of the module, those of other
-// programs included.
+// programs included. compile ends with what is left to do until nodes have the
+// tree: what needs a bundle, whether .flor is committed (where git knows), and
+// what is not published; diff says the last as well, since it compares with the
+// tree and not with what nodes were given.
 //
 // # Diagnostics for programs
 //
@@ -77,6 +80,6 @@
 // read what the tool and the nodes say.
 //
 // Each command has a file of its own name; console.go, repository.go, keys.go,
-// format.go and completion.go have what they share. Rules: PKI-1, PKI-2, PKI-4
+// format.go, next_steps.go and completion.go have what they share. Rules: PKI-1, PKI-2, PKI-4
 // … PKI-6, CLI-1 … CLI-5.
 package main

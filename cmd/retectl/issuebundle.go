@@ -68,6 +68,7 @@ func (c *console) issueBundle(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	c.showEnrolment(enrolment, out, passphrase != nil)
+	c.noteUncommitted(ctx, opts.Dir)
 	return nil
 }
 

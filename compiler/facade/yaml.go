@@ -22,6 +22,11 @@ func compose(name string, text []byte) (*yaml.Node, *diag.Diagnostic) {
 		d := tabIndent.At(placeOfByte(name, text, at), "this line is indented with a tab").Suggest("replace the tab by spaces")
 		return nil, &d
 	}
+	if at, ok := MergeConflict(text); ok {
+		d := badSyntax.At(placeOfByte(name, text, at), "git left a merge conflict here").
+			Suggest("keep what is right of both sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>")
+		return nil, &d
+	}
 	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(MaxDepth))))
 	if err != nil {
 		panic(fmt.Sprintf("the options of the YAML loader: %v", err)) // constant options: a bug of ours
@@ -107,6 +112,20 @@ func tabIndentation(text []byte) (int, bool) {
 		start += len(line)
 	}
 	return 0, false
+}
+
+// conflictStart begins the first of the lines with which git marks what two
+// branches wrote in one place.
+const conflictStart = "<<<<<<< "
+
+// MergeConflict finds the first place of a text where git left a conflict to
+// its user. Nothing that we read begins a line so by itself.
+func MergeConflict(text []byte) (at int, found bool) {
+	if bytes.HasPrefix(text, []byte(conflictStart)) {
+		return 0, true
+	}
+	at = bytes.Index(text, []byte("\n"+conflictStart))
+	return at + 1, at >= 0
 }
 
 // placeOf gives the range of a node. The end of a scalar is worked out from its
