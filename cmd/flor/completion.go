@@ -1,75 +1,39 @@
 package main
 
 import (
-	"context"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/florete/flor/store"
+	"github.com/florete/flor/cmd/internal/completion"
+	"github.com/florete/flor/envelope/schema"
 )
 
 // offerCompletion makes the command tree complete commands, flags and, from what
-// is enrolled here, names. The scripts for the shells come from the command line
-// library; they ask this program for candidates.
+// is enrolled here, names.
 func (c *console) offerCompletion(root *cli.Command) *cli.Command {
-	root.EnableShellCompletion = true
-	root.ConfigureShellCompletionCommand = func(completion *cli.Command) {
-		completion.Hidden = false
-		completion.Usage = "print a completion script for bash, zsh, fish or pwsh"
-		settle(completion)
-	}
-	c.completeBelow(root)
+	completion.Offer(root, completion.Words{
+		Values: map[string]completion.Names{
+			"rete": func(*cli.Command) []string { return c.scopes() },
+			"as":   c.callersFor,
+		},
+		Arguments: map[string]completion.Names{
+			"ping":          func(cmd *cli.Command) []string { return c.choices(cmd).targets },
+			"agent restart": func(cmd *cli.Command) []string { return c.choices(cmd).workloads },
+		},
+	}, func(cmd *cli.Command) { settle(cmd) })
 	return root
 }
 
-func (c *console) completeBelow(cmd *cli.Command) {
-	cmd.ShellComplete = c.complete
-	for _, sub := range cmd.Commands {
-		c.completeBelow(sub)
+// callersFor are what --as of a ping may name; with an enrolment it is a name
+// that its user is about to make up.
+func (c *console) callersFor(cmd *cli.Command) []string {
+	if cmd.Name != "ping" {
+		return nil
 	}
-}
-
-// complete prints the candidates for the word at the cursor, a line each. The
-// shell drops those that do not start with what is typed already; where there
-// are none it offers files.
-func (c *console) complete(ctx context.Context, cmd *cli.Command) {
-	before := ""
-	if n := cmd.Args().Len(); n > 0 {
-		before = cmd.Args().Get(n - 1)
-	}
-	flag := strings.TrimLeft(before, "-")
-	switch {
-	case before == "--rete":
-		c.offer(c.scopes())
-	case before == "--as" && cmd.Name == "ping":
-		c.offer(c.routes(cmd).callers)
-	case flag != before && wantsValue(cmd, flag):
-		// a file, or a word that nobody but the user knows
-	case flag != before:
-		cli.DefaultCompleteWithFlags(ctx, cmd)
-	case cmd.Name == "ping":
-		c.offer(c.routes(cmd).targets)
-	case cmd.Name == "restart":
-		c.offer(c.routes(cmd).workloads)
-	default:
-		cli.DefaultCompleteWithFlags(ctx, cmd)
-	}
-}
-
-func (c *console) offer(candidates []string) {
-	for _, candidate := range candidates {
-		c.tell("%s", candidate)
-	}
-}
-
-// wantsValue tells whether a flag of the command takes a value.
-func wantsValue(cmd *cli.Command, name string) bool {
-	return slices.ContainsFunc(cmd.Flags, func(flag cli.Flag) bool {
-		_, isSwitch := flag.(*cli.BoolFlag)
-		return !isSwitch && slices.Contains(flag.Names(), name)
-	})
+	return c.choices(cmd).callers
 }
 
 func (c *console) scopes() []string {
@@ -87,21 +51,23 @@ func (c *console) scopes() []string {
 // choices are the names that a scope's active set holds.
 type choices struct{ workloads, targets, callers []string }
 
-// routes reads the active set of the scope that is meant; where it cannot be
+// choices reads the active set of the scope that is meant; where it cannot be
 // read there is nothing to choose.
-func (c *console) routes(cmd *cli.Command) choices {
+func (c *console) choices(cmd *cli.Command) choices {
 	layout, scope, err := c.scope(cmd)
 	if err != nil {
 		return choices{}
 	}
-	return choicesOf(layout, scope)
-}
-
-func choicesOf(layout store.Layout, scope string) choices {
 	set, err := readActive(layout, scope)
 	if err != nil {
 		return choices{}
 	}
+	return choicesOf(set)
+}
+
+// choicesOf names callers by the last part of their IDs, which is enough on a
+// node (CMP-5).
+func choicesOf(set activeSet) choices {
 	found := choices{workloads: set.workloads}
 	for _, list := range set.vertex.Links {
 		for _, link := range list.Members {
@@ -110,11 +76,11 @@ func choicesOf(layout store.Layout, scope string) choices {
 	}
 	for _, w := range set.vertex.Workloads {
 		for _, io := range w.IO {
-			if io.Upstream != "" {
+			switch io.Kind {
+			case schema.TCP:
 				found.targets = append(found.targets, serviceName(w.SPIFFEID))
-			}
-			if io.Listen != "" {
-				found.callers = append(found.callers, w.SPIFFEID)
+			case schema.SOCKS5:
+				found.callers = append(found.callers, path.Base(w.SPIFFEID))
 			}
 		}
 	}
