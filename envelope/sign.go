@@ -102,7 +102,8 @@ func (d Draft) wire() wire {
 // SignObject signs any JSON object the way ENV-6 signs an artifact: unsigned is
 // marshalled by ENV-9 ([]byte and jsontext.Value are taken as JSON text) and
 // gets a member "signature" at its end, over the RFC 8785 form of the rest.
-// The enrolment bundle's manifest is signed like this.
+// The enrolment bundle's manifest is signed like this. What [VerifyObject] would
+// not read, being over [MaxEnvelope], is refused.
 func SignObject(unsigned any, id spiffeid.ID, key crypto.Signer) ([]byte, error) {
 	s, err := signObject(unsigned, id, key)
 	if err != nil {
@@ -111,7 +112,7 @@ func SignObject(unsigned any, id spiffeid.ID, key crypto.Signer) ([]byte, error)
 	if err := s.verify(); err != nil {
 		return nil, err
 	}
-	return s.text, nil
+	return withinLimit(s.text, MaxEnvelope)
 }
 
 // signed is an object with a signature that nobody has verified yet: a key in

@@ -269,6 +269,7 @@ func TestObjectsThatCannotBeSigned(t *testing.T) {
 		"an array":            {[]int{1}, envelope.NotObject},
 		"an inexact number":   {[]byte(`{"a":-0}`), envelope.InexactNumber},
 		"a duplicate":         {[]byte(`{"a":1,"a":1}`), envelope.UnsignableDraft},
+		"more than is read":   {map[string]string{"a": strings.Repeat("x", envelope.MaxEnvelope-100)}, envelope.TooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

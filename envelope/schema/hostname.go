@@ -59,12 +59,13 @@ func Hostname(id spiffeid.ID) (string, error) {
 //
 // The error is a [*HostnameError].
 func ParseHostname(host string, td spiffeid.TrustDomain) (spiffeid.ID, error) {
-	name, ok := strings.CutSuffix(lower(strings.TrimSuffix(host, ".")), "."+td.Name()+hostnameSuffix)
+	undotted := strings.TrimSuffix(host, ".")
+	name, ok := strings.CutSuffix(lower(undotted), "."+td.Name()+hostnameSuffix)
 	if !ok {
 		return spiffeid.ID{}, noHostname("%.300q does not end in .%s%s", host, td, hostnameSuffix)
 	}
-	if len(host) > MaxHostname+1 {
-		return spiffeid.ID{}, noHostname("a hostname of %d octets is over the limit of %d", len(host), MaxHostname)
+	if len(undotted) > MaxHostname {
+		return spiffeid.ID{}, noHostname("a hostname of %d octets is over the limit of %d", len(undotted), MaxHostname)
 	}
 	segments := []string{string(KindService), name}
 	if label, node, two := strings.Cut(name, "."); two {

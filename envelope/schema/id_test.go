@@ -91,6 +91,7 @@ func TestHostnames(t *testing.T) {
 func TestParseHostname(t *testing.T) {
 	t.Parallel()
 	dotted := spiffeid.RequireTrustDomainFromString("lovers.example.org")
+	longest := strings.Repeat("x", schema.MaxHostname-len(".rete-lovers.rete"))
 	tests := []struct {
 		host string
 		td   spiffeid.TrustDomain
@@ -118,6 +119,10 @@ func TestParseHostname(t *testing.T) {
 		{".", td, ""},
 		{"db.rete", spiffeid.TrustDomain{}, ""},
 		{"db..rete", spiffeid.TrustDomain{}, ""},
+		{longest + ".rete-lovers.rete", td, "spiffe://rete-lovers/service/" + longest},
+		{longest + ".rete-lovers.rete.", td, "spiffe://rete-lovers/service/" + longest},
+		{"x" + longest + ".rete-lovers.rete", td, ""},
+		{"x" + longest + ".rete-lovers.rete.", td, ""},
 		{strings.Repeat("x", 300) + ".rete-lovers.rete", td, ""},
 		{"127.0.0.1", td, ""},
 	}
