@@ -101,6 +101,9 @@ func readOutcome(resp *http.Response, body []byte) (Result, error) {
 		(result.Result != wire.Accepted && result.Result != wire.Unchanged) {
 		return Result{}, unexpected(resp, body, "not the outcome of a publish")
 	}
+	for i, node := range result.Changed {
+		result.Changed[i] = printable(node)
+	}
 	return result, nil
 }
 

@@ -232,6 +232,16 @@ func TestPublishTellsTheRowsApart(t *testing.T) {
 	}
 }
 
+// CRD-9: the names in an outcome are a relay's words, and are printed to terminals.
+func TestNamesOfAnOutcomeAreHarmless(t *testing.T) {
+	t.Parallel()
+	base := answering(t, canned(200, jsonType, `{"result":"accepted","nodes":2,"changed":["alpha","\u001b[2J"]}`))
+	result, err := newClient(t, client.Options{BaseURL: base}).Publish(t.Context(), strings.NewReader(setDoc), int64(len(setDoc)))
+	if diff := cmp.Diff([]string{"alpha", `\x1b[2J`}, result.Changed); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+}
+
 // CRD-9: what the client sends, and what it does not.
 func TestRequestsHaveTheirForm(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // not parallel: the environment is shared
