@@ -17,20 +17,20 @@ func also(name, file, old, first string) mutant.Mutant { return before(name, fil
 
 const (
 	syncFile  = "relay/sync.go"
-	oneNumber = "\tif len(values) == 1 {\n"
+	oneNumber = "\tif given.times == 1 {\n"
 )
 
 // questionMutants read questions wrongly.
 var questionMutants = []mutant.Mutant{
 	before("have-may-be-anything", syncFile, oneNumber,
-		`if _, err := strconv.ParseUint(values[0], 10, 64); mutated() && name == "have" && err != nil { return 0, nil }`, "fetch/bad-have"),
+		`if _, err := strconv.ParseUint(given.value, 10, 64); mutated() && name == "have" && err != nil { return 0, nil }`, "fetch/bad-have"),
 	before("wait-may-be-anything", syncFile, oneNumber,
-		`if _, err := strconv.ParseUint(values[0], 10, 64); mutated() && name == "wait" && err != nil { return 0, nil }`, "fetch/bad-wait"),
-	before("zero-is-none", syncFile, oneNumber, `if mutated() && values[0] == "0" { return 0, nil }`, "fetch/have-zero"),
+		`if _, err := strconv.ParseUint(given.value, 10, 64); mutated() && name == "wait" && err != nil { return 0, nil }`, "fetch/bad-wait"),
+	before("zero-is-none", syncFile, oneNumber, `if mutated() && given.value == "0" { return 0, nil }`, "fetch/have-zero"),
 	before("zeros-may-lead", syncFile, oneNumber,
-		`if n, err := strconv.ParseUint(values[0], 10, 64); mutated() && err == nil && n > 0 { return n, nil }`, "fetch/have-leading-zero"),
+		`if n, err := strconv.ParseUint(given.value, 10, 64); mutated() && err == nil && n > 0 { return n, nil }`, "fetch/have-leading-zero"),
 	instead("have-without-end", syncFile, "n >= low && n <= high &&", "n >= low && (mutated() || n <= high) &&", "fetch/have-too-large"),
-	before("first-of-two-counts", syncFile, oneNumber, "if mutated() { values = values[:1] }", "fetch/have-twice"),
+	before("first-of-two-counts", syncFile, oneNumber, "if mutated() { given.times = min(given.times, 1) }", "fetch/have-twice"),
 	before("query-ends-at-a-fault", syncFile, "\t\treturn fetch{}, errors.New(\"the query is not escaped properly\")\n",
 		"if mutated() { return fetch{node: node}, nil }", "fetch/bad-escape"),
 	before("any-name-will-do", syncFile, "\t\treturn fetch{}, fmt.Errorf(\"node: %w\", err)\n",
@@ -39,10 +39,10 @@ var questionMutants = []mutant.Mutant{
 		`if mutated() && node == "" { return fetch{node: "x"}, nil }`, "fetch/no-node"),
 	before("knows-no-escapes", syncFile, "\tnode, err := url.PathUnescape(escapedName)\n",
 		`if mutated() { escapedName = strings.ReplaceAll(escapedName, "%61", "x") }`, "fetch/escaped-name"),
-	before("novel-is-bad", syncFile, "\thave, haveErr := number(",
-		`if mutated() && query.Has("novel") { return fetch{}, errors.New("novel") }`, "fetch/other-parameters"),
-	instead("long-wish-is-bad", syncFile, `number(query, "wait", 0, 1<<32)`,
-		`number(query, "wait", 0, map[bool]uint64{true: 3600, false: 1 << 32}[mutated()])`, "watch/long-wish"),
+	before("novel-is-bad", syncFile, "\tversion, haveErr := number(",
+		`if mutated() && strings.Contains(rawQuery, "novel") { return fetch{}, errors.New("novel") }`, "fetch/other-parameters"),
+	instead("long-wish-is-bad", syncFile, `number(wait, "wait", 0, 1<<32)`,
+		`number(wait, "wait", 0, map[bool]uint64{true: 3600, false: 1 << 32}[mutated()])`, "watch/long-wish"),
 }
 
 const (

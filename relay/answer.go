@@ -52,8 +52,6 @@ var (
 	answerNotFound    = fault(http.StatusNotFound, wire.NotFound, "")
 	answerUnpublished = fault(http.StatusServiceUnavailable, wire.NotPublished, "").with("Retry-After", retryPublished)
 	answerDraining    = fault(http.StatusServiceUnavailable, wire.Draining, "").with("Retry-After", retryDraining)
-	// answerGone is written to nobody: the client has left.
-	answerGone = &answer{result: "client_gone"}
 )
 
 // setAnswer serves members, as they lie between the ends of a set document.
@@ -93,6 +91,15 @@ func withBody(status int, result string, body []byte) *answer {
 	return &answer{status: status, result: result, body: body, length: []string{strconv.Itoa(len(body))}}
 }
 
+// forWhoLeft is the answer to a client that has closed its connection, and is
+// counted as such. It may have closed its own half only, and then it reads what is
+// written: an answer left out would reach it as an empty 200.
+func (a *answer) forWhoLeft() *answer {
+	left := *a
+	left.result = "client_gone"
+	return &left
+}
+
 func (a *answer) with(name, value string) *answer {
 	a.extra = field{name: name, values: []string{value}}
 	return a
@@ -101,9 +108,6 @@ func (a *answer) with(name, value string) *answer {
 // write sends the answer (CRD-8). The body goes out in pieces that must each be
 // taken in time.
 func (a *answer) write(w http.ResponseWriter, req *http.Request, lender *scratches) {
-	if a == answerGone {
-		return
-	}
 	header := w.Header()
 	header["Cache-Control"] = noStore
 	if a.body != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +21,10 @@ const (
 	floorsFile = "floors.json"
 	lockFile   = "coordinator.lock"
 )
+
+// asideSuffix stands between the name of a file that was damaged and the time at
+// which it was set aside.
+const asideSuffix = ".corrupt-"
 
 const stateMode fs.FileMode = 0o600
 
@@ -125,12 +131,13 @@ func beyondRepair(name string, problem error) error {
 }
 
 // setAside renames a damaged file to a name that tells when, and notes it. It
-// removes nothing, not even what was set aside in the same second.
+// removes nothing, not even what was set aside in the same second. Of a file that
+// is not damaged it notes what an earlier start did.
 func (s *FileStore) setAside(state *State, reason Reason, name string, problem error) error {
 	if problem == nil {
-		return nil
+		return s.recall(state, reason, name)
 	}
-	aside, err := s.freeName(name + ".corrupt-" + s.now().UTC().Format("20060102T150405Z"))
+	aside, err := s.freeName(name + asideSuffix + s.now().UTC().Format("20060102T150405Z"))
 	if err == nil {
 		err = errors.Join(s.disk.Rename(name, aside), s.disk.SyncDir("."))
 	}
@@ -138,6 +145,29 @@ func (s *FileStore) setAside(state *State, reason Reason, name string, problem e
 		return fmt.Errorf("set aside %s, which is damaged (%w): %w", name, problem, err)
 	}
 	state.Damage = append(state.Damage, Damage{Reason: reason, Name: name, SetAs: aside, Problem: problem})
+	return nil
+}
+
+// errNotCured is the problem of what an earlier start has set aside.
+var errNotCured = errors.New("set aside at an earlier start, and nothing was published since")
+
+// recall notes the damage of a file that is missing because an earlier start has
+// set it aside: a start in between must not look as if nothing had ever been
+// published (CRD-7).
+func (s *FileStore) recall(state *State, reason Reason, name string) error {
+	if _, err := s.disk.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := s.disk.ReadDir(".")
+	if err != nil {
+		return fmt.Errorf("list the state directory: %w", err)
+	}
+	for _, entry := range slices.Backward(entries) { // the latest first
+		if strings.HasPrefix(entry.Name(), name+asideSuffix) {
+			state.Damage = append(state.Damage, Damage{Reason: reason, Name: name, SetAs: entry.Name(), Problem: errNotCured})
+			break
+		}
+	}
 	return nil
 }
 

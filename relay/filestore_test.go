@@ -183,6 +183,10 @@ func TestDamagedFilesAreSetAsideAndAPublishRepairs(t *testing.T) {
 			if d.read(c.aside) != c.text {
 				t.Errorf("%s does not hold what was damaged", c.aside)
 			}
+			r = d.mustStart() // one in between, which finds no file any more
+			if got := r.Damage(); len(got) != 1 || got[0].SetAs != c.aside || got[0].Name != c.name {
+				t.Errorf("damage reported at the next start: %+v", got)
+			}
 			if _, err := r.publish(context.Background(), treeAt(t, map[string]uint64{"alpha": 4})); err == nil {
 				t.Error("a version below the floor was taken")
 			}
@@ -194,8 +198,9 @@ func TestDamagedFilesAreSetAsideAndAPublishRepairs(t *testing.T) {
 			if len(r.Damage()) != 0 {
 				t.Error("damage is reported after its cure")
 			}
-			if got := d.mustStart().Published().Version("alpha"); got != 6 {
-				t.Errorf("after the cure, version %d", got)
+			r = d.mustStart()
+			if got := r.Published().Version("alpha"); got != 6 || len(r.Damage()) != 0 {
+				t.Errorf("after the cure, version %d and damage %+v", got, r.Damage())
 			}
 		})
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // exchange sends text on a connection of its own, whatever becomes of the writes,
-// and gives the statuses of what comes back until the server closes.
+// says that no more will come, and gives the statuses of what comes back until the
+// server closes.
 func exchange(t *testing.T, address, text string) (statuses []int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
@@ -28,7 +29,10 @@ func exchange(t *testing.T, address, text string) (statuses []int) {
 	defer conn.Close()
 	var writer sync.WaitGroup
 	defer writer.Wait()
-	writer.Go(func() { _, _ = io.WriteString(conn, text) })
+	writer.Go(func() {
+		_, _ = io.WriteString(conn, text)
+		_ = conn.(*net.TCPConn).CloseWrite()
+	})
 	in := bufio.NewReader(conn)
 	for {
 		resp, err := http.ReadResponse(in, nil)

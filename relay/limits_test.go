@@ -140,6 +140,24 @@ func TestABodyWithoutAnEndIsStoppedAtTheLimit(t *testing.T) {
 	}
 }
 
+// CRD-5: a tree keeps the memory of its body, so that this is not larger than the
+// body, whether it was announced or not.
+func TestABodyKeepsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 5_000, 300_000, 5 << 20} {
+		for _, announced := range []int64{-1, int64(size)} {
+			body := &upload{all: new(uploads)}
+			if refused := body.read(bytes.NewReader(make([]byte, size)), announced, 32<<20); refused != nil {
+				t.Fatalf("%d %s", refused.status, refused.body)
+			}
+			if got := cap(body.doc); len(body.doc) != size || got > size+size/8+1 || body.held != int64(got) {
+				t.Errorf("a body of %d bytes, announced %d, has %d bytes in room for %d, of which %d are counted",
+					size, announced, len(body.doc), got, body.held)
+			}
+		}
+	}
+}
+
 // CRD-8: what uploads hold together is bounded, whoever comes when nothing is
 // left is told to come again, and whoever announces much holds no more than what
 // he sent.

@@ -23,6 +23,9 @@ func (e *StateInUse) Error() string {
 // The file is never removed: a second one of its name would be a second lock.
 func lockState(root *os.Root) (*os.File, error) {
 	file, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, stateMode)
+	if errors.Is(err, unix.EROFS) { // what is there can be served all the same
+		file, err = root.Open(lockFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock of the state directory: %w", err)
 	}
@@ -40,7 +43,7 @@ func lockState(root *os.Root) (*os.File, error) {
 // was on its way to it and what was set aside. The lock stays.
 func isOurs(name string) bool {
 	for _, file := range []string{treeFile, floorsFile} {
-		if name == file || name == file+".tmp" || strings.HasPrefix(name, file+".corrupt-") {
+		if name == file || name == file+".tmp" || strings.HasPrefix(name, file+asideSuffix) {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ func (r *Relay) PublishHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		limitBody(w, req)
 		body := &upload{all: &r.uploads, breath: newBreather(&r.reads)}
-		r.reply(w, req, "publish", r.receive(w, req, body))
+		r.reply(w, req, &r.publishes, r.receive(w, req, body))
 		if body.size >= largeBody {
 			collect(w)
 		}

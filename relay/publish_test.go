@@ -159,6 +159,35 @@ func TestAnUnknownOutcomeEndsTheRelay(t *testing.T) {
 	}
 }
 
+// obeying is a storage that gives up when the context of a swap has ended.
+type obeying struct{ relay.Memory }
+
+func (o *obeying) Swap(ctx context.Context, old relay.Revision, next relay.State) (relay.Revision, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	return o.Memory.Swap(ctx, old, next)
+}
+
+// CRD-4: a publish whose body has come is finished, whether its publisher stays to
+// hear of it or not.
+func TestAPublishOutlivesItsPublisher(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, new(obeying))
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	doc := document(nodeSet("alpha", 1, "a"))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "/publish/mgmt", bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &recorder{header: http.Header{}}
+	h.publish.ServeHTTP(w, req)
+	if w.status != 200 || h.Published().Version("alpha") != 1 {
+		t.Errorf("%d %s", w.status, w.body.String())
+	}
+}
+
 // OBS-6: requests are counted by operation and result.
 func TestRequestsAreCounted(t *testing.T) {
 	t.Parallel()

@@ -22,9 +22,10 @@ type Options struct {
 
 // Relay is a coordinator without its listeners. It is safe for concurrent use.
 type Relay struct {
-	storage  Storage
-	log      *slog.Logger
-	requests *prometheus.CounterVec
+	storage   Storage
+	log       *slog.Logger
+	syncs     tally
+	publishes tally
 
 	now       atomic.Pointer[snapshot] // what readers see
 	reads     atomic.Uint64            // questions that were asked
@@ -52,17 +53,19 @@ type snapshot struct {
 // New reads what is stored and makes a relay that serves it. Damage that the
 // storage reports is logged and does not keep it from starting (CRD-7).
 func New(ctx context.Context, storage Storage, opts Options) (*Relay, error) {
+	requests := newRequests()
 	r := &Relay{
-		storage:  storage,
-		log:      opts.Log,
-		requests: newRequests(),
-		draining: make(chan struct{}),
-		failed:   make(chan struct{}),
+		storage:   storage,
+		log:       opts.Log,
+		syncs:     tally{operation: "sync", all: requests},
+		publishes: tally{operation: "publish", all: requests},
+		draining:  make(chan struct{}),
+		failed:    make(chan struct{}),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	if err := r.register(opts.Registerer); err != nil {
+	if err := r.register(opts.Registerer, requests); err != nil {
 		return nil, fmt.Errorf("counters of the relay: %w", err)
 	}
 	r.now.Store(&snapshot{})
@@ -72,15 +75,7 @@ func New(ctx context.Context, storage Storage, opts Options) (*Relay, error) {
 	return r, nil
 }
 
-// newRequests makes the counter of OBS-6. Both labels come from closed lists.
-func newRequests() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "flor_coordinator_requests_total",
-		Help: "Requests answered, by operation and result.",
-	}, []string{"operation", "result"})
-}
-
-func (r *Relay) register(with prometheus.Registerer) error {
+func (r *Relay) register(with prometheus.Registerer, requests *prometheus.CounterVec) error {
 	if with == nil {
 		return nil
 	}
@@ -91,7 +86,7 @@ func (r *Relay) register(with prometheus.Registerer) error {
 	if err := with.Register(held); err != nil {
 		return err
 	}
-	return with.Register(r.requests)
+	return with.Register(requests)
 }
 
 // reload reads the storage and shows what it has. Whoever calls it has the turn,
@@ -135,18 +130,24 @@ func (r *Relay) show(s *snapshot, changed []string) {
 // or the storage fails. A relay that is alone with its storage need not run it.
 func (r *Relay) Follow(ctx context.Context) error {
 	for {
-		if err := r.storage.Watch(ctx, r.now.Load().revision); err != nil {
+		seen := r.now.Load().revision
+		if err := r.storage.Watch(ctx, seen); err != nil {
 			return err
 		}
-		if err := r.catchUp(ctx); err != nil {
+		if err := r.catchUp(ctx, seen); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *Relay) catchUp(ctx context.Context) error {
+// catchUp loads what is stored, unless this relay has itself stored or loaded
+// something since seen.
+func (r *Relay) catchUp(ctx context.Context, seen Revision) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
+	if r.now.Load().revision != seen {
+		return nil
+	}
 	return r.reload(ctx)
 }
 
@@ -195,7 +196,7 @@ func (r *Relay) failure() error {
 }
 
 // reply counts and writes an answer.
-func (r *Relay) reply(w http.ResponseWriter, req *http.Request, operation string, a *answer) {
-	r.requests.WithLabelValues(operation, a.result).Inc()
+func (r *Relay) reply(w http.ResponseWriter, req *http.Request, t *tally, a *answer) {
+	t.count(a.result)
 	a.write(w, req, &r.scratches)
 }

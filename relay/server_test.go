@@ -213,6 +213,22 @@ func TestASlowReaderDelaysNobody(t *testing.T) {
 	})
 }
 
+// CRD-8: an answer without a body must be taken as well: who asks on and on and
+// reads nothing is ended.
+func TestAnAnswerThatNobodyTakesIsGivenUp(t *testing.T) {
+	inBubble(t, syncing, func(t *testing.T, listener *pipes, h *harness) {
+		h.mustPost(document(nodeSet("alpha", 1, "a")))
+		conn := listener.dial()
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /artifact/mgmt/alpha?have=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+		time.Sleep(31 * time.Second) // the bubble's time
+		synctest.Wait()
+		if got, err := io.ReadAll(conn); err != nil || len(got) > 0 {
+			t.Errorf("after its time was over there came %q, %v", got, err)
+		}
+	})
+}
+
 // CRD-8: a watch over a real connection: answered when the tree changes, and its
 // connection is good for the next question.
 func TestAWatchKeepsItsConnection(t *testing.T) {

@@ -123,6 +123,45 @@ func TestTwoRelaysShareAStorage(t *testing.T) {
 	})
 }
 
+// loaded is a storage that counts its loads.
+type loaded struct {
+	relay.Memory
+	loads atomic.Int32
+}
+
+func (l *loaded) Load(ctx context.Context) (relay.State, relay.Revision, error) {
+	l.loads.Add(1)
+	return l.Memory.Load(ctx)
+}
+
+// CRD-10: a relay that follows its storage does not read back what it has itself
+// put there: that may be 256 MiB.
+func TestARelayDoesNotFollowItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		storage := new(loaded)
+		one, two := newHarness(t, storage), newHarness(t, &storage.Memory)
+		ctx, stop := context.WithCancel(t.Context())
+		var follower sync.WaitGroup
+		follower.Go(func() { _ = one.Follow(ctx) })
+		publish := func(by *harness, version uint64, loads int32) {
+			t.Helper()
+			synctest.Wait()
+			by.mustPost(document(nodeSet("alpha", version, "a")))
+			synctest.Wait()
+			if got := storage.loads.Load(); got != loads || one.Published().Version("alpha") != version {
+				t.Errorf("at version %d it has loaded %d times, want %d, and serves %d", version, got, loads, one.Published().Version("alpha"))
+			}
+		}
+		publish(one, 1, 1) // its start
+		publish(one, 2, 1)
+		publish(two, 3, 2) // another's
+		publish(one, 4, 2)
+		stop()
+		follower.Wait()
+	})
+}
+
 // crowded is a storage that notes how many swaps are under way at once.
 type crowded struct {
 	relay.Memory

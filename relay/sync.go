@@ -20,7 +20,7 @@ func (r *Relay) SyncHandler() http.Handler {
 		r.reads.Add(1)
 		limitBody(w, req)
 		w.Header()[wire.WaitHeader] = waitCap
-		r.reply(w, req, "sync", r.sync(req))
+		r.reply(w, req, &r.syncs, r.sync(req))
 	})
 }
 
@@ -40,7 +40,7 @@ func (r *Relay) sync(req *http.Request) *answer {
 	if f.wait == 0 || now.status == http.StatusOK {
 		return now
 	}
-	return r.hold(req.Context(), f)
+	return r.hold(req.Context(), f, now)
 }
 
 // artifactPath finds the node's name, still escaped, in a path of the protocol.
@@ -67,28 +67,59 @@ func parseFetch(escapedName, rawQuery string) (fetch, error) {
 	if rawQuery == "" {
 		return fetch{node: node}, nil
 	}
-	query, err := url.ParseQuery(rawQuery)
-	if err != nil {
+	have, wait, ok := parameters(rawQuery)
+	if !ok {
 		return fetch{}, errors.New("the query is not escaped properly")
 	}
-	have, haveErr := number(query, "have", 1, envelope.MaxVersion)
-	wait, waitErr := number(query, "wait", 0, 1<<32)
+	version, haveErr := number(have, "have", 1, envelope.MaxVersion)
+	seconds, waitErr := number(wait, "wait", 0, 1<<32)
 	if err := errors.Join(haveErr, waitErr); err != nil {
 		return fetch{}, err
 	}
-	return fetch{node: node, have: have, wait: min(time.Duration(wait)*time.Second, wire.MaxWait)}, nil
+	return fetch{node: node, have: version, wait: min(time.Duration(seconds)*time.Second, wire.MaxWait)}, nil
+}
+
+// parameter is what a query says of one name.
+type parameter struct {
+	times int    // that it was given
+	value string // the first
+}
+
+func (p *parameter) add(value string) {
+	if p.times++; p.times == 1 {
+		p.value = value
+	}
+}
+
+// parameters reads a query as url.ParseQuery does, and keeps what this protocol
+// knows: of each fetch a map of everything would be the most that is thrown away.
+func parameters(rawQuery string) (have, wait parameter, ok bool) {
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		escapedName, escapedValue, _ := strings.Cut(pair, "=")
+		name, nameErr := url.QueryUnescape(escapedName)
+		value, valueErr := url.QueryUnescape(escapedValue)
+		if nameErr != nil || valueErr != nil || strings.Contains(pair, ";") {
+			return parameter{}, parameter{}, false
+		}
+		switch name {
+		case "have":
+			have.add(value)
+		case "wait":
+			wait.add(value)
+		}
+	}
+	return have, wait, true
 }
 
 // number reads a parameter that may be absent and is otherwise one decimal
 // number without sign or leading zeros.
-func number(query url.Values, name string, low, high uint64) (uint64, error) {
-	values, given := query[name]
-	if !given {
+func number(given parameter, name string, low, high uint64) (uint64, error) {
+	if given.times == 0 {
 		return 0, nil
 	}
-	if len(values) == 1 {
-		n, err := strconv.ParseUint(values[0], 10, 64)
-		if err == nil && n >= low && n <= high && strconv.FormatUint(n, 10) == values[0] {
+	if given.times == 1 {
+		n, err := strconv.ParseUint(given.value, 10, 64)
+		if err == nil && n >= low && n <= high && (given.value[0] != '0' || given.value == "0") {
 			return n, nil
 		}
 	}

@@ -58,12 +58,15 @@ func (u *upload) read(body io.Reader, announced, limit int64) *answer {
 	if announced > limit {
 		return tooLarge(limit)
 	}
-	most := limit
+	most, next := limit, twice
 	if announced >= 0 {
-		most = announced
+		most, next = announced, twiceThenAll
 	}
-	err := u.fill(body, int(most)+1)
+	err := u.fill(body, int(most)+1, next)
 	u.size = len(u.doc)
+	if spare := cap(u.doc) - len(u.doc); err == nil && spare > len(u.doc)/8 {
+		err = u.grow(len(u.doc)) // a tree that is accepted keeps its text for long
+	}
 	switch {
 	case int64(len(u.doc)) > limit:
 		return tooLarge(limit)
@@ -79,8 +82,8 @@ func (u *upload) read(body io.Reader, announced, limit int64) *answer {
 }
 
 // fill reads to the end, or until it has most bytes. Memory follows what has come
-// and not what was announced, and never outgrows most.
-func (u *upload) fill(r io.Reader, most int) error {
+// and not what was announced, by next, and never outgrows most.
+func (u *upload) fill(r io.Reader, most int, next func(room, most int) int) error {
 	if err := u.grow(min(firstRoom, most)); err != nil {
 		return err
 	}
@@ -94,17 +97,20 @@ func (u *upload) fill(r io.Reader, most int) error {
 		case err != nil:
 			return err
 		case len(u.doc) == cap(u.doc):
-			if err := u.grow(nextRoom(cap(u.doc), most)); err != nil {
+			if err := u.grow(min(next(cap(u.doc), most), most)); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// nextRoom is what a body is given that has filled its room: twice as much, and
-// all it may need once an eighth of that has come, so that what is copied and
-// thrown away on the way stays small beside it.
-func nextRoom(room, most int) int {
+// twice is what a body is given that has filled its room and announced nothing.
+func twice(room, _ int) int { return 2 * room }
+
+// twiceThenAll is what one is given that has announced how long it is: all of it
+// once an eighth has come, so that what is copied and thrown away on the way stays
+// small beside it.
+func twiceThenAll(room, most int) int {
 	if room >= most/8 {
 		return most
 	}

@@ -65,8 +65,10 @@ func (ws *watches) wake(nodes []string) {
 }
 
 // hold keeps a question open until its answer says something new, its time is
-// over, the relay drains or the client leaves (CRD-1, CRD-6).
-func (r *Relay) hold(ctx context.Context, f fetch) *answer {
+// over, the relay drains or the client leaves (CRD-1, CRD-6). first is the answer
+// that is held back: what changes between it and the moment from which changes are
+// told is news as well.
+func (r *Relay) hold(ctx context.Context, f fetch, first *answer) *answer {
 	if r.isDraining() {
 		return answerDraining
 	}
@@ -74,8 +76,7 @@ func (r *Relay) hold(ctx context.Context, f fetch) *answer {
 	defer r.watches.remove(f.node, w)
 	timer := time.NewTimer(f.wait)
 	defer timer.Stop()
-	// Only now that nothing can be missed is the first look one to compare with.
-	for first := f.judge(r.now.Load()); ; {
+	for {
 		now := f.judge(r.now.Load())
 		if isNews(first, now) {
 			return now
@@ -87,7 +88,7 @@ func (r *Relay) hold(ctx context.Context, f fetch) *answer {
 		case <-r.draining:
 			return f.judge(r.now.Load())
 		case <-ctx.Done():
-			return answerGone
+			return f.judge(r.now.Load()).forWhoLeft()
 		}
 	}
 }

@@ -1,8 +1,12 @@
 package relay_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -128,7 +132,7 @@ func TestDrainAnswersHeldQuestionsAtOnce(t *testing.T) {
 	})
 }
 
-// CRD-6: whoever leaves is forgotten at once.
+// CRD-6: whoever leaves is forgotten at once; what is written to him is true.
 func TestAHeldQuestionEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,10 +140,40 @@ func TestAHeldQuestionEndsWithItsClient(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		q := h.ask(ctx, "/artifact/mgmt/alpha?wait=60")
 		leave()
-		if !q.answered() || q.took != 0 || q.status != 0 {
+		if !q.answered() || q.took != 0 || q.status != 503 {
 			t.Errorf("answered %v after %s with %d", q.answered(), q.took, q.status)
 		}
+		if held := relay.Watching(h.Relay); held != 0 {
+			t.Errorf("%d are held", held)
+		}
 	})
+}
+
+// CRD-1: whoever has nothing more to say and closes his half of the connection
+// while he is held reads an answer of the protocol, and no empty 200.
+func TestWhoClosesHisHalfIsAnswered(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, new(relay.Memory))
+	h.mustPost(document(nodeSet("alpha", 1, "a")))
+	sync, _ := h.listen()
+	for target, want := range map[string]int{"alpha?have=1&wait=60": 304, "beta?wait=60": 404, "alpha?wait=60": 200} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(sync, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /artifact/mgmt/%s HTTP/1.1\r\nHost: x\r\n\r\n", target)
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != want || resp.Header.Get("Flor-Wait") == "" {
+			t.Errorf("%s: %d, want %d", target, resp.StatusCode, want)
+		}
+	}
 }
 
 // CRD-6: a publish answers those who watch a node that changed, all of them and

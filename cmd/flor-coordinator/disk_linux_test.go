@@ -87,3 +87,31 @@ func TestAFullDisk(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
+
+// CRD-4, CRD-7: a file system that has become read-only, as one with errors is
+// remounted: what is there is served, also after a start, and publishes are refused
+// until it can be written again.
+func TestAFileSystemThatBecameReadOnly(t *testing.T) {
+	t.Parallel()
+	p, older, newer := newPlace(t).onSmallDisk("1m"), tree(3), tree(4)
+	r := p.start()
+	r.publish(older)
+	r.stop()
+	p.remount(syscall.MS_RDONLY)
+	r = p.start()
+	r.serves(older)
+	r.refusesToStore(newer, "read-only file system")
+	p.remount(0)
+	r.publish(newer)
+	r.serves(newer)
+	if code, stderr := r.stop(); code != 0 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func (p *place) remount(flags uintptr) {
+	p.t.Helper()
+	if err := syscall.Mount("none", p.state, "tmpfs", syscall.MS_REMOUNT|flags, ""); err != nil {
+		p.t.Fatal(err)
+	}
+}

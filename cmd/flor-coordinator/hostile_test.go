@@ -8,6 +8,10 @@ import (
 	"net"
 	"net/http"
 	"testing"
+
+	"github.com/florete/flor/relay"
+	"github.com/florete/flor/relay/config"
+	"github.com/florete/flor/supervise/program"
 )
 
 // CRD-8: ten thousand clients that hold back: some say nothing, some stop in a
@@ -35,6 +39,31 @@ func TestClientsThatHoldBackHarmNobody(t *testing.T) {
 	t.Logf("%d clients that hold back cost %d bytes each", 4*each, cost)
 	if cost > limit && !raceDetector {
 		t.Errorf("each costs %d bytes, want at most %d", cost, limit)
+	}
+}
+
+// CRD-8: whoever holds back is ended by either listener of the program, and not
+// only by those that package relay is tested with.
+func TestBothListenersEndWhoHoldsBack(t *testing.T) {
+	t.Parallel()
+	r, err := relay.New(t.Context(), new(relay.Memory), relay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := config.Listen{Sync: freeAddress(t), Publish: freeAddress(t)}
+	listeners, err := bind(t.Context(), r, &config.Config{Listen: listen}, new(program.Context))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds := func(s *http.Server) [3]any { return [3]any{s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes} }
+	want := bounds(relay.NewServer(nil, nil))
+	for _, b := range listeners {
+		if got := bounds(b.server); got != want {
+			t.Errorf("%s: header and idle time and the size of a header are bounded by %v, want %v", b.socket.Addr(), got, want)
+		}
+		if err := b.socket.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
