@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arrivals reads from a socket as the net package does, with the same system
-// calls, but into a buffer that is taken only while the kernel is asked: not
-// while it has nothing to give. It serves one reader.
+// arrivals reads from a socket as the net package does, but into a buffer that
+// is taken only while the kernel is asked: not while it has nothing to give. It
+// serves one reader.
 type arrivals struct {
 	raw   syscall.RawConn
 	try   func(fd uintptr) bool
@@ -51,7 +51,7 @@ func (a *arrivals) receive(c *chunk) (int, error) {
 // nothing has arrived.
 func (a *arrivals) ask(fd uintptr) (done bool) {
 	for {
-		a.n, a.err = unix.Read(int(fd), a.chunk.take())
+		a.n, a.err = readNow(fd, a.chunk.take())
 		switch a.err {
 		case unix.EINTR:
 		case unix.EAGAIN:

@@ -134,7 +134,8 @@ func TestAbortOfAFlor1PeerBecomesReset(t *testing.T) {
 // offerFlor1 makes a test's dialler one that speaks flor/1 alone.
 func offerFlor1(c *tls.Config) { c.NextProtos = []string{rawProtocol} }
 
-// VTX-6: as acceptor of flor/1, many streams to a connection.
+// VTX-6: as acceptor of flor/1, many streams to a connection, one after the
+// other and side by side.
 func TestAcceptsADiallerThatSpeaksOnlyFlor1(t *testing.T) {
 	t.Parallel()
 	d := newDuo(t, backend(t, echo))
@@ -144,6 +145,21 @@ func TestAcceptsADiallerThatSpeaksOnlyFlor1(t *testing.T) {
 	}
 	for range 5 {
 		checkStream(t, conn, []byte("raw bytes"), []byte("raw bytes"))
+	}
+	var open []*quic.Stream
+	for range 5 {
+		stream, err := conn.OpenStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = stream.SetDeadline(time.Now().Add(patience))
+		open = append(open, stream)
+		for _, s := range open {
+			_, _ = s.Write([]byte("x"))
+			if _, err := io.ReadFull(s, make([]byte, 1)); err != nil {
+				t.Fatalf("with %d streams open: %v", len(open), err)
+			}
+		}
 	}
 }
 

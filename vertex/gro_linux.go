@@ -3,6 +3,7 @@ package vertex
 import (
 	"encoding/binary"
 	"net"
+	"syscall"
 
 	"github.com/quic-go/quic-go"
 	"golang.org/x/net/ipv4"
@@ -20,7 +21,7 @@ const (
 // It takes them apart again for quic-go, which knows nothing of that.
 type groConn struct {
 	outlasting
-	batch   *ipv4.PacketConn
+	in      *datagramsIn
 	joined  []ipv4.Message // as the kernel gave them
 	at      int            // the one that is being taken apart
 	rest    []byte         // what is left of it
@@ -32,15 +33,19 @@ type groConn struct {
 func offload(udp *net.UDPConn) (conn quic.OOBCapablePacketConn, on bool) {
 	raw, err := udp.SyscallConn()
 	if err != nil {
-		return outlasting{udp}, false
+		return outlasting{udp, udp}, false
+	}
+	lasting := outlasting{udp, udp}
+	if out, err := newDatagramsOut(udp); err == nil {
+		lasting.out = out
 	}
 	var failed error
 	if err := raw.Control(func(fd uintptr) {
 		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_GRO, 1)
 	}); err != nil || failed != nil {
-		return outlasting{udp}, false
+		return lasting, false
 	}
-	return newGROConn(udp), true
+	return newGROConn(lasting, raw), true
 }
 
 // splits tells whether the kernel takes several packets with one system call
@@ -58,21 +63,22 @@ func splits(udp *net.UDPConn) bool {
 	return err == nil && failed == nil
 }
 
-func newGROConn(udp *net.UDPConn) *groConn {
-	c := &groConn{outlasting: outlasting{udp}, batch: ipv4.NewPacketConn(udp), joined: make([]ipv4.Message, groMessages)}
+func newGROConn(lasting outlasting, raw syscall.RawConn) *groConn {
+	c := &groConn{outlasting: lasting, joined: make([]ipv4.Message, groMessages)}
 	for i := range c.joined {
 		c.joined[i].Buffers = [][]byte{make([]byte, groBuffer)}
 		c.joined[i].OOB = make([]byte, groControl)
 	}
+	c.in = newDatagramsIn(raw, c.joined)
 	c.at = len(c.joined)
 	return c
 }
 
 // ReadBatch gives quic-go single packets, each with the control messages of
 // those it was joined with. Like a kernel's it is called by one goroutine.
-func (c *groConn) ReadBatch(out []ipv4.Message, flags int) (int, error) {
+func (c *groConn) ReadBatch(out []ipv4.Message, _ int) (int, error) {
 	if len(c.rest) == 0 {
-		if err := c.next(flags); err != nil {
+		if err := c.next(); err != nil {
 			return 0, err
 		}
 	}
@@ -88,9 +94,9 @@ func (c *groConn) ReadBatch(out []ipv4.Message, flags int) (int, error) {
 }
 
 // next asks the kernel once all that it gave has been taken apart.
-func (c *groConn) next(flags int) error {
+func (c *groConn) next() error {
 	c.joined = c.joined[:groMessages]
-	n, err := c.batch.ReadBatch(c.joined, flags)
+	n, err := c.in.receive()
 	if err != nil {
 		return err
 	}

@@ -18,13 +18,19 @@ func TestJoinedPacketsAreTakenApart(t *testing.T) {
 	in, out := anyUDP(t), anyUDP(t)
 	defer in.Close()
 	defer out.Close()
-	conn, on := offload(in)
-	if !on {
-		t.Skip("the kernel does not join UDP packets (UDP_GRO)")
-	}
 	raw, err := in.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
+	}
+	_ = raw.Control(func(fd uintptr) { _, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_GRO) })
+	if err != nil {
+		t.Skip("the kernel does not join UDP packets (UDP_GRO):", err)
+	}
+	conn, on := offload(in)
+	joins := 0
+	_ = raw.Control(func(fd uintptr) { joins, _ = unix.GetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_GRO) })
+	if !on || joins != 1 {
+		t.Fatalf("joining is on: %v by its own word, %v by the kernel's", on, joins)
 	}
 	_ = raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_RECVTOS, 1) })
 	var data []byte

@@ -10,7 +10,7 @@ import (
 
 // offload leaves the socket as it is: joined packets are known to Linux only.
 func offload(udp *net.UDPConn) (conn quic.OOBCapablePacketConn, on bool) {
-	return outlasting{udp}, false
+	return outlasting{udp, udp}, false
 }
 
 // splits is known to Linux only, too.

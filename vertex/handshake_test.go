@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -169,12 +170,21 @@ func (d *duo) connectFrom(t *testing.T, udp net.PacketConn, change func(*tls.Con
 	change(config)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	conn, err := transport.Dial(ctx, d.far.endpoint.get().udp.LocalAddr(), config, &quic.Config{MaxIncomingUniStreams: 1})
+	conn, err := transport.Dial(ctx, d.far.endpoint.get().udp.LocalAddr(), config, &quic.Config{MaxIncomingUniStreams: controlStreams(config)})
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = conn.CloseWithError(0, "") })
 	return conn, nil
+}
+
+// controlStreams is how many a dialler admits: one, but none where it speaks
+// flor/1 alone (VTX-6, VTX-15).
+func controlStreams(c *tls.Config) int64 {
+	if slices.Equal(c.NextProtos, []string{rawProtocol}) {
+		return -1
+	}
+	return 1
 }
 
 // shake makes a handshake with the far vertex.

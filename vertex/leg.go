@@ -44,17 +44,29 @@ type tcpLeg struct {
 	reset, failed Reason // which side it is, as a reason
 	early         []byte // read before the flow began; served first
 	reading       atomic.Bool
-	arrivals      *arrivals // of the goroutine that receives
+	arrivals      *arrivals   // of the goroutine that receives
+	out           *departures // nil: the net package's own way
 }
 
 func initiatorLeg(c *net.TCPConn, early []byte) *tcpLeg {
-	_ = c.SetLinger(resetOnClose)
-	return &tcpLeg{TCPConn: c, reset: InitiatorReset, failed: InitiatorFailed, early: early}
+	l := newTCPLeg(c)
+	l.reset, l.failed, l.early = InitiatorReset, InitiatorFailed, early
+	return l
 }
 
 func targetLeg(c *net.TCPConn) *tcpLeg {
+	l := newTCPLeg(c)
+	l.reset, l.failed = TargetReset, TargetFailed
+	return l
+}
+
+func newTCPLeg(c *net.TCPConn) *tcpLeg {
 	_ = c.SetLinger(resetOnClose)
-	return &tcpLeg{TCPConn: c, reset: TargetReset, failed: TargetFailed}
+	out, err := newDepartures(c)
+	if err != nil {
+		out = nil // the connection is closed, as a write will tell
+	}
+	return &tcpLeg{TCPConn: c, out: out}
 }
 
 func (l *tcpLeg) Read(p []byte) (int, error) {
@@ -64,6 +76,13 @@ func (l *tcpLeg) Read(p []byte) (int, error) {
 	l.reading.Store(true)
 	defer l.reading.Store(false)
 	return l.TCPConn.Read(p)
+}
+
+func (l *tcpLeg) Write(p []byte) (int, error) {
+	if l.out == nil {
+		return l.TCPConn.Write(p)
+	}
+	return l.out.send(p)
 }
 
 func (l *tcpLeg) readEarly(p []byte) int {

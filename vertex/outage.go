@@ -12,12 +12,20 @@ import (
 // Here such a packet counts as sent and lost, like one that the network lost,
 // so that a short outage costs nobody a stream (VTX-5). It is a
 // quic.OOBCapablePacketConn, and safe for use by several goroutines.
-type outlasting struct{ *net.UDPConn }
+type outlasting struct {
+	*net.UDPConn
+	out messageWriter
+}
+
+// messageWriter is what a socket sends with: itself, or something faster.
+type messageWriter interface {
+	WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error)
+}
 
 // WriteMsgUDP is that of net.UDPConn. A packet of a handshake that cannot be
 // sent fails still, so that a dial does not wait for its time-out.
 func (c outlasting) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
-	n, oobn, err = c.UDPConn.WriteMsgUDP(b, oob, addr)
+	n, oobn, err = c.out.WriteMsgUDP(b, oob, addr)
 	if err != nil && !ofHandshake(b) && !informative(err) {
 		return len(b), len(oob), nil
 	}

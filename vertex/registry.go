@@ -13,23 +13,38 @@ type ender interface {
 type registry struct {
 	mu      sync.Mutex
 	live    map[ender]struct{}
+	came    int           // accepted QUIC connections
+	cameOf  map[pair]int  // the same of one pair
 	removed chan struct{} // has an element after a removal
 }
 
 func newRegistry() *registry {
-	return &registry{live: map[ender]struct{}{}, removed: make(chan struct{}, 1)}
+	return &registry{live: map[ender]struct{}{}, cameOf: map[pair]int{}, removed: make(chan struct{}, 1)}
 }
 
 func (r *registry) add(e ender) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[e] = struct{}{}
+	if p, ok := acceptedPair(e); ok {
+		r.came++
+		r.cameOf[p]++
+	}
 }
 
 func (r *registry) remove(e ender) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, have := r.live[e]; !have {
+		return
+	}
 	delete(r.live, e)
+	if p, ok := acceptedPair(e); ok {
+		r.came--
+		if r.cameOf[p]--; r.cameOf[p] == 0 {
+			delete(r.cameOf, p)
+		}
+	}
 	select {
 	case r.removed <- struct{}{}:
 	default:
@@ -58,18 +73,21 @@ func (r *registry) sessions() []*session {
 	return sessions
 }
 
-// accepted counts accepted connections: all, and those of one pair.
+// accepted counts accepted connections: all, and those of one pair. It is asked
+// for each new one, so it does not go through them.
 func (r *registry) accepted(p pair) (all, ofPair int) {
-	for _, s := range r.sessions() {
-		if s.limits.side != accepting {
-			continue
-		}
-		all++
-		if s.limits.pair == p {
-			ofPair++
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.came, r.cameOf[p]
+}
+
+// acceptedPair tells whose QUIC connection it is, if it is one that was accepted.
+func acceptedPair(e ender) (p pair, ok bool) {
+	s, ok := e.(*session)
+	if !ok || s.limits.side != accepting {
+		return pair{}, false
 	}
-	return all, ofPair
+	return s.limits.pair, true
 }
 
 // flows knows every connection that is being carried, for the guard.
