@@ -20,12 +20,21 @@
 //   - bulk: megabytes a second over 1, 4 and 64 connections, up to the service
 //     and down from it;
 //   - requests: round trips of 64 bytes a second over 1, 64 and 1,000
-//     connections, and their median and 99th percentile;
+//     connections, their median and 99th percentile, and the CPU time that the
+//     tunnel's processes take for each (Linux only);
 //   - connects: new connections a second with one round trip on each, by 1, 32
 //     and 256 clients;
 //   - cost: CPU seconds that the tunnel's processes take for a gigabyte down
 //     over 4 connections, and how much their resident memory grows for each of
-//     512 idle connections, both sides together (Linux only).
+//     512 idle connections, both sides together (Linux only);
+//   - quiet: the median round trip of an initiator that makes one each
+//     millisecond, alone and while another initiator floods the same target's
+//     vertex with up to 2,000 new connections a second, 64 bulk streams up, or
+//     handshakes with certificates of the wrong authority (VTX-14). A flood,
+//     the service that it asks for and the vertex through which it comes are
+//     programs of their own at the lowest priority (nice), so that what is told
+//     is what the vertex makes of it that both use; beside direct TCP the same
+//     floods tell what the machine adds.
 //
 // -only REGEXP picks figures by their name. -time is the length of a run. -delay
 // and -loss put a long and lossy path between the two vertices, of which no

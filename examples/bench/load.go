@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -139,14 +141,15 @@ func (r *requester) once() error {
 	return nil
 }
 
-// requests gives round trips a second, and their median and 99th percentile in
-// microseconds.
+// requests gives round trips a second, their median and 99th percentile, and
+// the CPU time of the way's processes for each, all in microseconds.
 func requests(n int) measurement {
 	return func(ctx context.Context, l load) ([]float64, error) {
 		callers, err := l.callers(n)
 		if err != nil {
 			return nil, err
 		}
+		before, _ := cpuTime(l.procs)
 		begun := time.Now()
 		deadline := begun.Add(l.span)
 		var running sync.WaitGroup
@@ -158,8 +161,26 @@ func requests(n int) measurement {
 			})
 		}
 		running.Wait()
-		return summary(callers, time.Since(begun))
+		values, err := summary(callers, time.Since(begun))
+		if err != nil {
+			return nil, err
+		}
+		return append(values, perRoundTrip(l.procs, before, callers)), nil
 	}
+}
+
+// perRoundTrip gives the CPU time that processes have used since before, for
+// each round trip, in microseconds.
+func perRoundTrip(procs []*os.Process, before time.Duration, callers []*requester) float64 {
+	now, ok := cpuTime(procs)
+	if !ok {
+		return math.NaN()
+	}
+	n := 0
+	for _, r := range callers {
+		n += len(r.times)
+	}
+	return float64(now-before) / float64(time.Microsecond) / float64(n)
 }
 
 // callers are connections on which one round trip has been made.

@@ -28,6 +28,7 @@ type plan struct {
 	stunnel bool
 	tunnels []tunnel
 	path    udplink.Path
+	flood   flood // what this program is one of; its zero value: none
 }
 
 func main() {
@@ -37,7 +38,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err == nil {
+	switch {
+	case err != nil:
+	case p.flood.kind != "":
+		err = p.flood.run(ctx, os.Stdin, os.Stdout)
+	default:
 		err = p.run(ctx, os.Stdout)
 	}
 	if err != nil {
@@ -61,6 +66,9 @@ func parse(args []string) (plan, error) {
 	})
 	flags.BoolVar(&p.stunnel, "stunnel", false, "measure stunnel4 too (apt-get install stunnel4)")
 	flags.DurationVar(&p.path.Delay, "delay", 0, "one-way delay between the vertices")
+	flags.StringVar(&p.flood.kind, "flood", "", "be one of the floods that this program starts: connects, bulk or handshakes")
+	flags.StringVar(&p.flood.service, "flood-service", "", "`address` at which a flood serves its own target")
+	flags.StringVar(&p.flood.through, "flood-through", "", "`address` to which a flood goes")
 	lossy := flags.Int("loss", 0, "one packet in `N` is lost between the vertices, by chance")
 	only := flags.String("only", "", "measure what matches this `regexp`")
 	flags.Func("tunnel", "`NAME=tcp:ADDR or NAME=socks5:ADDR/HOST:PORT` of another tunnel to the backend", func(text string) error {
@@ -160,5 +168,6 @@ func (p plan) raise(ctx context.Context, dir string, service *service) (ways []w
 		}
 		ways = append(ways, w)
 	}
+	ways[0].crowd = ways[1].crowd // the same floods beside direct TCP
 	return ways, stop, nil
 }

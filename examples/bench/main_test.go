@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,17 +13,27 @@ import (
 	"github.com/florete/flor/conformance/lab/udplink"
 )
 
-// The whole way of a run: build, two vertices, load, table; over a path with
-// loss too.
+// TestMain makes this program a flood where a test starts it as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-flood" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// The whole way of a run: build, two vertices, load, floods, table; over a path
+// with loss too.
 func TestRunPrintsWhatItMeasured(t *testing.T) {
 	t.Parallel()
 	p := plan{rounds: 1, span: 100 * time.Millisecond, backend: "127.0.0.1:0", control: true,
-		only: regexp.MustCompile("^(bulk-up-1|requests-1|connects-1|cpu)$"), path: udplink.Path{Delay: time.Millisecond, Loss: 0.01}}
+		only: regexp.MustCompile("^(bulk-up-1|requests-1|connects-1|cpu|quiet-.*)$"), path: udplink.Path{Delay: time.Millisecond, Loss: 0.01}}
 	var out strings.Builder
 	if err := p.run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"direct", "vertex again", "bulk up, 1 connection", "99th percentile", "connects, 1 client", "CPU"} {
+	for _, want := range []string{"direct", "vertex again", "bulk up, 1 connection", "99th percentile", "connects, 1 client", "CPU",
+		"quiet beside new connections", "quiet beside 64 bulk streams", "quiet beside refused handshakes"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &out)
 		}

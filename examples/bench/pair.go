@@ -22,6 +22,9 @@ var (
 	signer    = authority.Signer("primary")
 	client    = spiffeid.RequireFromPath(authority.TrustDomain, "/user/client")
 	target    = spiffeid.RequireFromPath(authority.TrustDomain, "/service/target")
+
+	crowdClient  = spiffeid.RequireFromPath(authority.TrustDomain, "/user/crowd")
+	crowdService = spiffeid.RequireFromPath(authority.TrustDomain, "/service/crowd")
 )
 
 // build compiles flor-vertex as it is in this module.
@@ -34,8 +37,9 @@ func build(ctx context.Context, dir string) (string, error) {
 	return program, nil
 }
 
-// ports are the addresses of a pair.
-type ports struct{ entry, near, far, between string }
+// ports are the addresses of a pair: where clients enter, the UDP sockets of
+// its vertices, the path between them, and where the crowd is served.
+type ports struct{ entry, near, far, between, crowd string }
 
 // raisePair starts two vertices, one with the client and one with the service.
 func (p plan) raisePair(ctx context.Context, dir, name, program, backend string) (way, error) {
@@ -47,18 +51,21 @@ func (p plan) raisePair(ctx context.Context, dir, name, program, backend string)
 	if at.between, closePath, err = p.between(at.far); err != nil {
 		return way{}, err
 	}
-	far, err := start(ctx, dir, program, target, farPayload(at, backend))
+	far, err := node{program: program, payload: farPayload(at, backend)}.start(ctx, dir)
 	if err != nil {
 		closePath()
 		return way{}, err
 	}
-	near, err := start(ctx, dir, program, client, p.nearPayload(at))
+	near, err := node{program: program, payload: p.nearPayload(at)}.start(ctx, dir)
 	if err != nil {
 		stopAll(far)
 		closePath()
 		return way{}, err
 	}
-	w := way{name: name, dial: p.entry(at), procs: []*os.Process{near.Process, far.Process}}
+	w := way{
+		name: name, dial: p.entry(at), procs: []*os.Process{near.Process, far.Process},
+		crowd: &crowd{dir: dir, vertex: program, target: at.far, service: at.crowd},
+	}
 	w.stop = func() {
 		stopAll(near, far)
 		closePath()
@@ -71,10 +78,11 @@ func (p plan) raisePair(ctx context.Context, dir, name, program, backend string)
 }
 
 func freePorts() (at ports, err error) {
-	var errs [3]error
+	var errs [4]error
 	at.entry, errs[0] = freePort("tcp")
 	at.near, errs[1] = freePort("udp")
 	at.far, errs[2] = freePort("udp")
+	at.crowd, errs[3] = freePort("tcp")
 	return at, errors.Join(errs[:]...)
 }
 
@@ -100,9 +108,13 @@ func payload(listen string, id spiffeid.ID, io schema.IO) *schema.Vertex {
 	}
 }
 
+// farPayload serves the client's target, and beside it the crowd's.
 func farPayload(at ports, backend string) *schema.Vertex {
 	v := payload(at.far, target, schema.IO{Kind: "tcp", Upstream: backend})
-	v.Ingress = allow()
+	v.Workloads = append(v.Workloads, schema.VertexWorkload{
+		SPIFFEID: crowdService.String(), IO: []schema.IO{{Kind: "tcp", Upstream: at.crowd}},
+	})
+	v.Ingress = append(allow(), crowdRule())
 	return v
 }
 
@@ -113,20 +125,31 @@ func (p plan) nearPayload(at ports) *schema.Vertex {
 	}
 	v := payload(at.near, client, io)
 	v.Egress = allow()
-	v.Links = []schema.LinkList{{Type: "list", Members: []schema.Link{
-		{Name: "target", Peer: target.String(), Via: schema.LinkVia{Type: "udp", Adapter: "wire", Addr: at.between}},
-	}}}
+	v.Links = link("target", target, at.between)
 	return v
 }
 
+func link(name string, peer spiffeid.ID, addr string) []schema.LinkList {
+	return []schema.LinkList{{Type: "list", Members: []schema.Link{
+		{Name: name, Peer: peer.String(), Via: schema.LinkVia{Type: "udp", Adapter: "wire", Addr: addr}},
+	}}}
+}
+
+// node is one vertex to run.
+type node struct {
+	program    string
+	payload    *schema.Vertex
+	background bool // at the lowest priority
+}
+
 // start writes what a vertex needs into a place of its own and runs it there.
-func start(ctx context.Context, dir, program string, id spiffeid.ID, payload *schema.Vertex) (*exec.Cmd, error) {
+func (n node) start(ctx context.Context, dir string) (*exec.Cmd, error) {
 	root, err := os.MkdirTemp(dir, "node")
 	if err != nil {
 		return nil, err
 	}
 	artifact := filepath.Join(root, "flor.json")
-	if err := writeNode(root, artifact, id, payload); err != nil {
+	if err := n.write(root, artifact); err != nil {
 		return nil, err
 	}
 	log, err := os.Create(filepath.Join(root, "log"))
@@ -134,7 +157,10 @@ func start(ctx context.Context, dir, program string, id spiffeid.ID, payload *sc
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(ctx, n.program)
+	if n.background {
+		cmd = background(ctx, n.program)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(),
 		"FLORWL_SCOPE=bench", "FLORWL_NAME=flor", "FLORWL_MGMT_ARTIFACT="+artifact,
@@ -143,25 +169,32 @@ func start(ctx context.Context, dir, program string, id spiffeid.ID, payload *sc
 	return cmd, cmd.Start()
 }
 
-// writeNode writes a scope as far as a vertex looks at it.
-func writeNode(root, artifact string, id spiffeid.ID, payload *schema.Vertex) error {
-	issued := authority.Issue(id)
-	key, err := x509.MarshalPKCS8PrivateKey(issued.Key)
-	if err != nil {
-		return err
-	}
-	stem := filepath.Join("identity", "certs", schema.Leaf(id))
-	for name, data := range map[string][]byte{
+// write writes a scope as far as a vertex looks at it.
+func (n node) write(root, artifact string) error {
+	files := map[string][]byte{
 		"identity/rete.json": []byte(`{"trust_domain":"bench"}` + "\n"),
 		"identity/ca.crt":    certificatePEM(authority.CA),
-		stem + ".crt":        certificatePEM(issued.Cert),
-		stem + ".key":        pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-	} {
+	}
+	for _, w := range n.payload.Workloads {
+		id, err := spiffeid.FromString(w.SPIFFEID)
+		if err != nil {
+			return err
+		}
+		issued := authority.Issue(id)
+		key, err := x509.MarshalPKCS8PrivateKey(issued.Key)
+		if err != nil {
+			return err
+		}
+		stem := filepath.Join("identity", "certs", schema.Leaf(id))
+		files[stem+".crt"] = certificatePEM(issued.Cert)
+		files[stem+".key"] = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
+	}
+	for name, data := range files {
 		if err := write(filepath.Join(root, name), data); err != nil {
 			return err
 		}
 	}
-	return write(artifact, signer.Sign("node", "flor", 1, payload))
+	return write(artifact, signer.Sign("node", "flor", 1, n.payload))
 }
 
 func certificatePEM(c *x509.Certificate) []byte {

@@ -36,10 +36,13 @@ var figures = []figure{
 	{"connects-32", []string{"connects, 32 clients, 1/s"}, connects(32)},
 	{"connects-256", []string{"connects, 256 clients, 1/s"}, connects(256)},
 	{"cpu", []string{"CPU, s/GB"}, cpuPerGigabyte},
+	{"quiet-connects", quietRows("new connections, 1/s"), besideFlood(floodConnects)},
+	{"quiet-bulk", quietRows("64 bulk streams, MB/s"), besideFlood(floodBulk)},
+	{"quiet-handshakes", quietRows("refused handshakes, 1/s"), besideFlood(floodHandshakes)},
 }
 
 func requestRows(n string) []string {
-	return []string{"requests, " + n + ", 1/s", "  median, µs", "  99th percentile, µs"}
+	return []string{"requests, " + n + ", 1/s", "  median, µs", "  99th percentile, µs", "  CPU each, µs"}
 }
 
 // results are the values of all rounds.

@@ -17,6 +17,7 @@ type way struct {
 	name  string
 	dial  func() (net.Conn, error)
 	procs []*os.Process
+	crowd *crowd // who may flood it; nil: nobody
 	stop  func()
 }
 
