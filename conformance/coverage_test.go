@@ -20,20 +20,20 @@ func rulesOf(spec string) []string {
 	return rules
 }
 
-// allCases returns the cases of all suites, each suite once.
+// allCases returns the cases of all suites, to be looked at and not to be run.
 func allCases(t *testing.T) []Case {
 	t.Helper()
+	command := []string{"program"}
 	var all []Case
-	seen := map[string]bool{}
-	for _, s := range Subjects() {
-		if seen[s.Suite] {
-			continue
-		}
-		seen[s.Suite] = true
-		cases, err := s.Cases()
+	add := func(cases []Case, err error) {
 		check(t, err)
 		all = append(all, cases...)
 	}
+	add(Vectors(Command(command)))
+	add(Coordinator(CoordinatorTarget{Command: command}))
+	add(Program(command, ProgramOptions{}))
+	add(Agent(command))
+	add(Vertex(command))
 	return all
 }
 
@@ -120,7 +120,7 @@ func TestSuitesHaveTheDepthThatIsAskedFor(t *testing.T) {
 		}
 		seen[c.ID()] = true
 	}
-	least := map[string]int{VectorSuite: 120, ProgramSuite: 20, CoordinatorSuite: 40}
+	least := map[string]int{VectorSuite: 120, ProgramSuite: 20, CoordinatorSuite: 40, AgentSuite: 40, VertexSuite: 50}
 	for suite, n := range least {
 		if count[suite] < n {
 			t.Errorf("suite %s has %d cases, want %d", suite, count[suite], n)
@@ -130,7 +130,7 @@ func TestSuitesHaveTheDepthThatIsAskedFor(t *testing.T) {
 
 func TestFeaturesOfTheVectors(t *testing.T) {
 	t.Parallel()
-	cases, err := Vectors(Own{})
+	cases, err := Vectors(Command{"verifier"})
 	check(t, err)
 	want := []string{"agent-payload", "bundle", "canonical", "hostname", "route", "set", "vertex-payload"}
 	if got := Features(cases); !slices.Equal(got, want) {

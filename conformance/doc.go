@@ -6,10 +6,9 @@
 // [Program], [Coordinator], [Agent] and [Vertex] (CNF-2); command flor-conformance
 // wires them, and [RunProgram] and its siblings run them inside of go test.
 //
-// [Subjects] are our own programs. A [Workshop] builds them from the checkout it
-// stands in, runs the suites against them (CNF-5), and against all their mutants:
-// each case must fail one that is wrong on purpose (CNF-4). All else works without a
-// checkout.
+// Nothing here needs a checkout of this module or knows its programs: that is
+// package self, which runs the suites against them, and against programs that are
+// wrong on purpose, so that each case is known to see something (CNF-4, CNF-5).
 //
 // Cases of one run may run at once ([Options.Parallel]): each has directories,
 // addresses and processes of its own, and none sleeps for a time that assumes
@@ -18,6 +17,6 @@
 // The tests assert what concerns the module as a whole: that imports run
 // downhill, that every refusal has one code, that SPEC.md, codes, cases and the
 // worked example agree, that each rule has cases or says why not (CNF-1), that a
-// verifier in another language passes, that every vector is killed by a wrong
-// one, and that the table of mutants is whole (CNF-4).
+// verifier in another language passes, and that every vector is killed by a wrong
+// one (CNF-4).
 package conformance

@@ -37,7 +37,8 @@ func (rs Reports) Summary() string {
 }
 
 // WriteTable writes each report under the name of what was checked, then the
-// line of each once more, and the line that sums them up.
+// line of each once more, every failure once more, and the line that sums them up:
+// the end of a long output tells what to do.
 func (rs Reports) WriteTable(w io.Writer) error {
 	for _, r := range rs {
 		if _, err := fmt.Fprintf(w, "== %s\n", r.Target.name()); err != nil {
@@ -50,6 +51,13 @@ func (rs Reports) WriteTable(w io.Writer) error {
 	for _, r := range rs {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", r.Target.name(), r.Summary()); err != nil {
 			return err
+		}
+	}
+	for _, r := range rs {
+		for _, c := range r.Cases {
+			if c.Verdict == Fail {
+				fmt.Fprintf(w, "fail: %s: %s: %s\n", r.Target.name(), c.ID, oneLine(c.Words))
+			}
 		}
 	}
 	_, err := fmt.Fprintln(w, rs.Summary())

@@ -23,7 +23,7 @@ const (
 
 // Case is one check of a suite: one observation, independent of all others.
 type Case struct {
-	Suite        string   // vectors, later program, coordinator, agent, vertex
+	Suite        string   // vectors, program, coordinator, agent or vertex
 	Name         string   // unique within the suite
 	Title        string   // what is looked at, a sentence without full stop
 	Feature      string   // what an implementation must have built
@@ -51,7 +51,7 @@ type Options struct {
 func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 	report := Report{Target: target, Seed: o.Seed, Repeat: max(o.Repeat, 1), Total: len(cases)}
 	for _, c := range cases {
-		if o.selects(c) {
+		if o.Selects(c) {
 			report.Cases = append(report.Cases, newResult(c))
 		}
 	}
@@ -74,7 +74,8 @@ func Run(ctx context.Context, target Target, cases []Case, o Options) Report {
 	return report
 }
 
-func (o Options) selects(c Case) bool { return o.Only == nil || o.Only.MatchString(c.ID()) }
+// Selects tells whether a case is among those that are run.
+func (o Options) Selects(c Case) bool { return o.Only == nil || o.Only.MatchString(c.ID()) }
 
 func (o Options) claims(c Case) bool {
 	return o.Features == nil || slices.Contains(o.Features, c.Feature)

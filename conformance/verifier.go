@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/florete/flor/conformance/internal/reference"
 	"github.com/florete/flor/conformance/vectors"
 )
 
@@ -77,19 +76,6 @@ func judgeVector(ctx context.Context, v Verifier, e vectors.Entry) error {
 		return fmt.Errorf("printed %q; it must print %q", answer.Output, e.Output)
 	}
 	return nil
-}
-
-// Own is this module's own implementation, called in this process.
-type Own struct{}
-
-// Verify answers a vector with package envelope, schema and bundle.
-func (Own) Verify(_ context.Context, e vectors.Entry) (VerifierAnswer, error) {
-	dir, err := e.Files()
-	if err != nil {
-		return VerifierAnswer{}, err
-	}
-	a, err := reference.Verify(dir)
-	return VerifierAnswer{Accepted: a.Accepted, Code: a.Code, Output: a.Output}, err
 }
 
 // Command is a verifier that is a program: its command line, to which "verify"

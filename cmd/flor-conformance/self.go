@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/conformance"
+	"github.com/florete/flor/conformance/self"
 )
 
 func selfCommand(stdout io.Writer) *cli.Command {
@@ -25,7 +25,7 @@ func selfCommand(stdout io.Writer) *cli.Command {
 			if cmd.Args().Present() {
 				return usage("self takes no arguments: it checks our own programs")
 			}
-			return self(ctx, cmd, stdout)
+			return checkOurselves(ctx, cmd, stdout)
 		},
 	}
 }
@@ -41,13 +41,13 @@ func withoutFeatures(flags []cli.Flag) []cli.Flag {
 	return kept
 }
 
-// self does what the flags ask for.
-func self(ctx context.Context, cmd *cli.Command, stdout io.Writer) (err error) {
+// checkOurselves does what the flags ask for.
+func checkOurselves(ctx context.Context, cmd *cli.Command, stdout io.Writer) (err error) {
 	options, err := readRunOptions(cmd)
 	if err != nil {
 		return err
 	}
-	shop, err := conformance.OpenWorkshop(ctx, "")
+	shop, err := self.OpenWorkshop(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func self(ctx context.Context, cmd *cli.Command, stdout io.Writer) (err error) {
 
 func listOwn(stdout io.Writer, options conformance.Options) error {
 	listed := map[string]bool{}
-	for _, s := range conformance.Subjects() {
+	for _, s := range self.Subjects() {
 		cases, err := s.Cases()
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func listOwn(stdout io.Writer, options conformance.Options) error {
 			continue
 		}
 		listed[s.Suite] = true
-		if err := list(stdout, cases, options.Only); err != nil {
+		if err := list(stdout, cases, options); err != nil {
 			return err
 		}
 	}
@@ -84,9 +84,9 @@ func listOwn(stdout io.Writer, options conformance.Options) error {
 }
 
 // checkOwn runs each suite against our own programs (CNF-5).
-func checkOwn(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *conformance.Workshop, options conformance.Options) error {
+func checkOwn(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *self.Workshop, options conformance.Options) error {
 	var reports conformance.Reports
-	for _, s := range conformance.Subjects() {
+	for _, s := range self.Subjects() {
 		report, err := shop.Check(ctx, s, toolVersion(), options)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func checkOwn(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *con
 }
 
 // keepReport writes the report that is committed.
-func keepReport(dir string, s conformance.Subject, report conformance.Report) error {
+func keepReport(dir string, s self.Subject, report conformance.Report) error {
 	if dir == "" {
 		return nil
 	}
@@ -118,9 +118,9 @@ func keepReport(dir string, s conformance.Subject, report conformance.Report) er
 }
 
 // killMutants checks the suites (CNF-4).
-func killMutants(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *conformance.Workshop, options conformance.Options) error {
-	o := conformance.MutantOptions{Only: options.Only, All: cmd.Bool("all"), Parallel: options.Parallel}
-	var reports conformance.MutantReports
+func killMutants(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *self.Workshop, options conformance.Options) error {
+	o := self.MutantOptions{Only: options.Only, All: cmd.Bool("all"), Parallel: options.Parallel}
+	var reports self.MutantReports
 	var failed []error
 	for _, kill := range killings(shop, o) {
 		report, err := kill(ctx)
@@ -136,19 +136,20 @@ func killMutants(ctx context.Context, cmd *cli.Command, stdout io.Writer, shop *
 		}
 		reports = append(reports, report)
 	}
-	if err := errors.Join(failed...); err != nil {
-		return err
+	err := tellKilled(cmd, stdout, reports)
+	if len(failed) > 0 {
+		return errors.Join(failed...)
 	}
-	return tellKilled(cmd, stdout, reports)
+	return err
 }
 
 // killings are what is to be done, one after the other. One that cannot be done
 // keeps nobody from the tables of the others.
-func killings(shop *conformance.Workshop, o conformance.MutantOptions) []func(context.Context) (conformance.MutantReport, error) {
-	var all []func(context.Context) (conformance.MutantReport, error)
-	for _, s := range conformance.Subjects() {
+func killings(shop *self.Workshop, o self.MutantOptions) []func(context.Context) (self.MutantReport, error) {
+	var all []func(context.Context) (self.MutantReport, error)
+	for _, s := range self.Subjects() {
 		if s.HasMutants(o) {
-			all = append(all, func(ctx context.Context) (conformance.MutantReport, error) { return shop.KillMutants(ctx, s, o) })
+			all = append(all, func(ctx context.Context) (self.MutantReport, error) { return shop.KillMutants(ctx, s, o) })
 		}
 	}
 	if o.Only == nil {
@@ -158,11 +159,11 @@ func killings(shop *conformance.Workshop, o conformance.MutantOptions) []func(co
 }
 
 // tellKilled sums up what became of mutants.
-func tellKilled(cmd *cli.Command, stdout io.Writer, reports conformance.MutantReports) error {
+func tellKilled(cmd *cli.Command, stdout io.Writer, reports self.MutantReports) error {
 	if len(reports) == 0 {
 		return errors.New("no mutant has such a name")
 	}
-	if _, err := fmt.Fprintln(stdout, reports.Summary()); err != nil {
+	if err := reports.WriteSummary(stdout); err != nil {
 		return err
 	}
 	if path := cmd.String("json"); path != "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/florete/flor/conformance"
+	"github.com/florete/flor/conformance/self"
 )
 
 // CNF-3: what is wrong with a command line of a suite is said before anything runs.
@@ -114,7 +115,7 @@ func TestSelfKillsAMutant(t *testing.T) {
 // Outside of a checkout there is nothing to build: said so, and not tried.
 func TestSelfOutsideOfACheckoutIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := conformance.OpenWorkshop(t.Context(), t.TempDir())
+	_, err := self.OpenWorkshop(t.Context(), t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "run this in a checkout of github.com/florete/flor") {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/conformance"
+	"github.com/florete/flor/conformance/self"
 )
 
 func vectorsCommand(stdout io.Writer) *cli.Command {
@@ -22,7 +23,7 @@ func vectorsCommand(stdout io.Writer) *cli.Command {
 			if cmd.Args().Present() {
 				return usage("vectors takes no arguments; a program is checked with: verifier -- CMD")
 			}
-			cases, err := conformance.Vectors(conformance.Own{})
+			cases, err := conformance.Vectors(self.Verifier{})
 			if err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ func runSuite(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []c
 
 func runWith(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []conformance.Case, argv []string, options conformance.Options) error {
 	if cmd.Bool("list") {
-		return list(stdout, cases, options.Only)
+		return list(stdout, cases, options)
 	}
 	report := conformance.Run(ctx, conformance.Target{Tool: toolVersion(), Command: argv}, cases, options)
 	if err := writeReport(cmd, stdout, &report); err != nil {
@@ -94,9 +95,9 @@ func readRunOptions(cmd *cli.Command) (conformance.Options, error) {
 	return o, nil
 }
 
-func list(stdout io.Writer, cases []conformance.Case, only *regexp.Regexp) error {
+func list(stdout io.Writer, cases []conformance.Case, o conformance.Options) error {
 	for _, c := range cases {
-		if only != nil && !only.MatchString(c.ID()) {
+		if !o.Selects(c) {
 			continue
 		}
 		if _, err := fmt.Fprintf(stdout, "%s\t%s\t%s\t%s\n", c.ID(), c.Feature, strings.Join(c.Requirements, " "), c.Title); err != nil {

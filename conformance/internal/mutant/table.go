@@ -20,3 +20,14 @@ func (b ByFile) List() []Mutant {
 	slices.SortStableFunc(all, func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
+
+// Before makes a mutant that does something else before what is there. Without
+// kills it is one more change of the mutant of its name.
+func Before(name, file, old, first string, kills ...string) Mutant {
+	return Instead(name, file, old, first+"\n"+old, kills...)
+}
+
+// Instead makes a mutant that has one text in place of another.
+func Instead(name, file, old, new string, kills ...string) Mutant {
+	return Mutant{Name: name, File: file, Old: old, New: new, Kills: kills}
+}

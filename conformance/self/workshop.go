@@ -1,4 +1,4 @@
-package conformance
+package self
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/florete/flor/conformance"
 	"github.com/florete/flor/conformance/internal/checkout"
 	"github.com/florete/flor/conformance/internal/mutant"
 )
@@ -25,61 +26,56 @@ func OpenWorkshop(ctx context.Context, dir string) (*Workshop, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := os.MkdirTemp("", "flor-conformance-")
+	into, err := os.MkdirTemp("", "flor-conformance-")
 	if err != nil {
 		return nil, err
 	}
-	return &Workshop{source: source, dir: built}, nil
+	return &Workshop{source: source, dir: into}, nil
 }
 
 // Close removes what was built.
 func (w *Workshop) Close() error { return os.RemoveAll(w.dir) }
 
-// Check builds a subject's programs and runs its suite against them (CNF-5). A
+// Check builds a subject's program and runs its suite against it (CNF-5). A
 // subject of which no case is selected is not built, and its report has no cases.
-func (w *Workshop) Check(ctx context.Context, s Subject, tool string, o Options) (Report, error) {
+func (w *Workshop) Check(ctx context.Context, s Subject, tool string, o conformance.Options) (conformance.Report, error) {
 	cases, err := s.Cases()
-	if err != nil || !slices.ContainsFunc(cases, o.selects) {
-		return Report{}, err
+	if err != nil || !slices.ContainsFunc(cases, o.Selects) {
+		return conformance.Report{}, err
 	}
-	built, err := w.build(ctx, s, "clean", "")
+	b, err := w.build(ctx, s, "clean", "")
 	if err != nil {
-		return Report{}, err
+		return conformance.Report{}, err
 	}
-	if cases, err = s.cases(built); err != nil {
-		return Report{}, err
+	if cases, err = s.cases(b); err != nil {
+		return conformance.Report{}, err
 	}
 	o.Features = s.Features
-	return Run(ctx, Target{Tool: tool, Command: []string{s.Name}}, cases, o), nil
+	return conformance.Run(ctx, conformance.Target{Tool: tool, Command: []string{s.Name}}, cases, o), nil
 }
 
-// build builds the programs of a subject, the one that is checked with an overlay.
-func (w *Workshop) build(ctx context.Context, s Subject, variant, overlay string) (Built, error) {
+// build builds the program of a subject with an overlay, if it is not empty.
+func (w *Workshop) build(ctx context.Context, s Subject, variant, overlay string) (built, error) {
 	if s.Program == "" {
-		return Built{}, nil
+		return built{}, nil
 	}
 	dir := filepath.Join(w.dir, s.Name, variant)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Built{}, err
-	}
-	for _, pkg := range s.With {
-		if _, err := w.source.Build(ctx, pkg, dir, ""); err != nil {
-			return Built{}, err
-		}
+		return built{}, err
 	}
 	program, err := w.source.Build(ctx, s.Program, dir, overlay)
-	return Built{Program: program, Dir: dir}, err
+	return built{program: program}, err
 }
 
 // buildMutants builds all mutants of a subject into one program.
-func (w *Workshop) buildMutants(ctx context.Context, s Subject) (Built, error) {
+func (w *Workshop) buildMutants(ctx context.Context, s Subject) (built, error) {
 	dir, err := os.MkdirTemp(w.dir, "overlay-")
 	if err != nil {
-		return Built{}, err
+		return built{}, err
 	}
 	overlay, err := mutant.Overlay(w.source.Root, dir, s.mutants)
 	if err != nil {
-		return Built{}, fmt.Errorf("mutants of %s: %w", s.Name, err)
+		return built{}, fmt.Errorf("mutants of %s: %w", s.Name, err)
 	}
 	return w.build(ctx, s, "mutants", overlay)
 }

@@ -1,9 +1,10 @@
-package conformance
+package self
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/florete/flor/conformance"
 	"github.com/florete/flor/conformance/internal/mutant"
 )
 
@@ -19,16 +20,16 @@ func TestTheTableOfMutantsIsWhole(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			cases, err := s.cases(Built{Program: "program", Dir: "dir"})
+			cases, err := s.cases(built{program: "program"})
 			check(t, err)
 			checkMutants(t, s, cases)
-			_, err = mutant.Overlay("..", t.TempDir(), s.mutants)
+			_, err = mutant.Overlay("../..", t.TempDir(), s.mutants)
 			check(t, err)
 		})
 	}
 }
 
-func checkMutants(t *testing.T, s Subject, cases []Case) {
+func checkMutants(t *testing.T, s Subject, cases []conformance.Case) {
 	t.Helper()
 	killing := map[string]bool{}
 	seen := map[string]bool{}
@@ -39,7 +40,7 @@ func checkMutants(t *testing.T, s Subject, cases []Case) {
 		seen[m.Name] = true
 		for _, name := range m.Kills {
 			killing[name] = true
-			if !slices.ContainsFunc(cases, func(c Case) bool { return c.Name == name }) {
+			if !slices.ContainsFunc(cases, func(c conformance.Case) bool { return c.Name == name }) {
 				t.Errorf("mutant %s names %s/%s, which is no case", m.Name, s.Suite, name)
 			}
 		}

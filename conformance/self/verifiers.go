@@ -1,4 +1,4 @@
-package conformance
+package self
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/florete/flor/conformance"
 )
 
 // KillVerifiers runs the vectors against deliberately wrong verifiers: the one in
@@ -26,7 +28,7 @@ func (w *Workshop) KillVerifiers(ctx context.Context) (MutantReport, error) {
 // readKilledVerifiers reads the table that the verifier in Python prints: a case
 // and what it kills, or a mutant that is alive.
 func readKilledVerifiers(table string) MutantReport {
-	report := MutantReport{Subject: "verifier in Python", Suite: VectorSuite}
+	report := MutantReport{Subject: "verifier in Python", Suite: conformance.VectorSuite}
 	at := map[string]int{}
 	for line := range strings.Lines(table) {
 		name, mutants, row := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
