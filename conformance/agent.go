@@ -26,19 +26,20 @@ func Agent(command []string) ([]Case, error) {
 		return nil, err
 	}
 	var cases []Case
+	arrivals := &trial.Arrivals{}
 	for _, c := range agentsuite.Cases() {
-		cases = append(cases, agentCase(c, command))
+		cases = append(cases, agentCase(c, command, arrivals))
 	}
 	return cases, nil
 }
 
 // agentCase gives a case a machine of its own.
-func agentCase(c agentsuite.Case, command []string) Case {
+func agentCase(c agentsuite.Case, command []string, arrivals *trial.Arrivals) Case {
 	feature, _, _ := strings.Cut(c.Name, "/")
 	return Case{
 		Suite: AgentSuite, Name: c.Name, Title: c.Title, Feature: feature, Requirements: strings.Fields(c.Rules),
 		Check: func(ctx context.Context) error {
-			return trial.Run(ctx, func(t *trial.T) { c.Check(t, node.New(t, command)) })
+			return trial.Run(ctx, arrivals, func(t *trial.T) { c.Check(t, node.New(t, command)) })
 		},
 	}
 }

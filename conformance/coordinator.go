@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/florete/flor/conformance/internal/coordinatorsuite"
+	"github.com/florete/flor/conformance/internal/trial"
 )
 
 // CoordinatorSuite is the name of the suite for coordinators.
@@ -40,7 +41,7 @@ func Coordinator(to CoordinatorTarget) ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	target := coordinatorsuite.Target{Argv: command, Env: to.Env, Sync: to.Sync, Publish: to.Publish}
+	target := coordinatorsuite.Target{Argv: command, Env: to.Env, Sync: to.Sync, Publish: to.Publish, Arrivals: &trial.Arrivals{}}
 	var cases []Case
 	for _, c := range coordinatorsuite.Cases() {
 		cases = append(cases, coordinatorCase(c, target))

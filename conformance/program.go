@@ -43,20 +43,21 @@ func Program(command []string, o ProgramOptions) ([]Case, error) {
 	}
 	p := host.Program{Argv: command, Env: o.Env, Name: cmp.Or(o.Name, "tenant"), Payload: payload}
 	var cases []Case
+	arrivals := &trial.Arrivals{}
 	for _, c := range programsuite.Cases() {
-		cases = append(cases, programCase(c, p))
+		cases = append(cases, programCase(c, p, arrivals))
 	}
 	return cases, nil
 }
 
 // programCase gives a case a place of its own. What a program must have built for
 // it is the first part of its name.
-func programCase(c programsuite.Case, p host.Program) Case {
+func programCase(c programsuite.Case, p host.Program, arrivals *trial.Arrivals) Case {
 	feature, _, _ := strings.Cut(c.Name, "/")
 	return Case{
 		Suite: ProgramSuite, Name: c.Name, Title: c.Title, Feature: feature, Requirements: strings.Fields(c.Rules),
 		Check: func(ctx context.Context) error {
-			return trial.Run(ctx, func(t *trial.T) { c.Check(host.New(t, p)) })
+			return trial.Run(ctx, arrivals, func(t *trial.T) { c.Check(host.New(t, p)) })
 		},
 	}
 }

@@ -27,19 +27,20 @@ func Vertex(command []string) ([]Case, error) {
 		return nil, err
 	}
 	var cases []Case
+	arrivals := &trial.Arrivals{}
 	for _, c := range vertexsuite.Cases() {
-		cases = append(cases, vertexCase(c, command))
+		cases = append(cases, vertexCase(c, command, arrivals))
 	}
 	return cases, nil
 }
 
 // vertexCase gives a case a machine of its own.
-func vertexCase(c vertexsuite.Case, command []string) Case {
+func vertexCase(c vertexsuite.Case, command []string, arrivals *trial.Arrivals) Case {
 	feature, _, _ := strings.Cut(c.Name, "/")
 	return Case{
 		Suite: VertexSuite, Name: c.Name, Title: c.Title, Feature: feature, Requirements: strings.Fields(c.Rules),
 		Check: func(ctx context.Context) error {
-			return trial.Run(ctx, func(t *trial.T) { c.Check(t, tunnel.New(t, command)) })
+			return trial.Run(ctx, arrivals, func(t *trial.T) { c.Check(t, tunnel.New(t, command)) })
 		},
 	}
 }

@@ -59,6 +59,7 @@ func TestWordsForWhatIsNoWorkload(t *testing.T) {
 		{"sleep dies of SIGTERM", "stop/sigterm", []string{"sleep", "100"}, "SIGTERM killed it: handle SIGTERM"},
 		{"a trap that ignores SIGTERM", "stop/sigterm", []string{"sh", "-c", `trap "" TERM; sleep 100`}, "still runs 10s after SIGTERM"},
 		{"no channel", "control/ready", []string{"sleep", "100"}, "leave control out of --features"},
+		{"no channel for counters", "metrics/text", []string{"sleep", "100"}, "leave metrics out of --features"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,6 +69,38 @@ func TestWordsForWhatIsNoWorkload(t *testing.T) {
 				t.Errorf("exit %d, want 1 with %q\n%s%s", code, tt.says, stdout, stderr)
 			}
 		})
+	}
+}
+
+// Whatever a suite is for, a program that does not serve is told so at once, and what
+// to do about it.
+func TestWordsForWhatDoesNotServe(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"agent": "agent/store/active-set-is-served", "vertex": "vertex/stream/echo", "coordinator": "coordinator/fetch/set",
+	}
+	tests := []struct {
+		name string
+		argv []string
+		says string
+	}{
+		{"ends", []string{"/bin/true"}, "it ended with exit 0 without having been told to stop, which is a crash"},
+		{"crashes", []string{"/bin/false"}, "it crashed with exit 1 on what is good"},
+		{"refuses", []string{"sh", "-c", "echo no such thing; exit 78"}, `it refused with exit 78 what it was started on, which is good: serve it until SIGTERM`},
+		{"says why", []string{"sh", "-c", "echo no such thing; exit 78"}, `the program said "no such thing"`},
+		{"misses a service", []string{"sh", "-c", "exit 69"}, "exit 69 says that a host service does not answer"},
+		{"is not there", []string{"./no-such-program"}, "it cannot be started: "},
+	}
+	for suite, id := range cases {
+		for _, tt := range tests {
+			t.Run(suite+" that "+tt.name, func(t *testing.T) {
+				t.Parallel()
+				code, stdout, stderr := call(t, append([]string{suite, "--run", "^" + id + "$", "--"}, tt.argv...)...)
+				if code != 1 || !strings.Contains(stdout, tt.says) {
+					t.Errorf("exit %d, want 1 with %q\n%s%s", code, tt.says, stdout, stderr)
+				}
+			})
+		}
 	}
 }
 

@@ -166,12 +166,12 @@ func checkStuckClient(t *trial.T, n *node.Node) {
 		_, err = fmt.Fprint(conn, "POST /v1/sync HTTP/1.1\r\nHost: flor\r\nContent-Length: 100\r\n\r\n{")
 		t.Check(err, "send half a request")
 	}
-	before := time.Now()
-	n.Status()
-	applied(t, n.Sync(rete.Document(n.Set(2)...)))
-	if took := time.Since(before); took > 10*time.Second {
-		t.Fatalf("beside clients that are stuck a status and a sync took %v", took)
+	// Asked often, because whether a request has been taken up is not to be seen.
+	const asked = 50
+	for range asked {
+		n.Status()
 	}
+	applied(t, n.Sync(rete.Document(n.Set(2)...)))
 }
 
 func checkMetrics(t *trial.T, n *node.Node) {

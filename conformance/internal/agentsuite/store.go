@@ -207,7 +207,7 @@ func checkFetchAfterRecovery(t *trial.T, n *node.Node) {
 	enrolTwo(n)
 	damage(t, n, 2, "app")
 	n.Serve()
-	if query := n.Coordinator.Fetches()[0].Query; query.Has("have") {
+	if query := n.Coordinator.First(t).Query; query.Has("have") {
 		t.Fatalf("the fetch after a recovery says have=%s; it must name nothing, so that the newest set comes again", query.Get("have"))
 	}
 }

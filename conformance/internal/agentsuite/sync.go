@@ -64,7 +64,7 @@ func refused(t *trial.T, r node.Result, reason, code string) {
 func checkFetchRequest(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(7))
 	n.Serve()
-	f := n.Coordinator.Fetches()[0]
+	f := n.Coordinator.First(t)
 	host := "coordinator." + n.Rete.Domain + ".rete"
 	switch {
 	case f.Target != host+":80":
@@ -91,6 +91,9 @@ func checkApplied(t *trial.T, n *node.Node) {
 	t.Check(err, "read state.json")
 	if active(n) != "v2" || st.Mark != 2 || st.Pending != 0 {
 		t.Fatalf("after an applied set current is %q, mark %d, pending %d; it must be v2, 2 and none", active(n), st.Mark, st.Pending)
+	}
+	if len(st.Sets) == 0 {
+		t.Fatalf("state.json has no record of a set; it must have one of each that is retained")
 	}
 	last := st.Sets[len(st.Sets)-1]
 	if last.Version != 2 || len(last.Members) != 1 || len(last.Members["agent"]) != 64 || len(last.Trust) == 0 {
@@ -225,8 +228,9 @@ func checkWatch(t *trial.T, n *node.Node) {
 	n.Serve()
 	var wait string
 	t.Await("after an answer with Flor-Wait the agent must ask with wait at once, not at the next poll", func() bool {
-		fetches := n.Coordinator.Fetches()
-		wait = fetches[len(fetches)-1].Query.Get("wait")
+		for _, f := range n.Coordinator.Fetches() {
+			wait = f.Query.Get("wait")
+		}
 		return wait != ""
 	})
 	if wait != "55" {

@@ -196,6 +196,7 @@ func checkSlowPublisher(r *Relay) {
 	slow := r.dial(r.publish)
 	_, err := fmt.Fprintf(slow, "POST /publish/mgmt HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(doc), doc[:len(doc)/2])
 	r.Check(err, "begin to publish")
+	r.takenUp(r.publish)
 	r.serves("alpha", alpha...)
 	next := r.root("alpha", 8, "b")
 	r.mustPublish(next)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/florete/flor/envelope"
@@ -140,6 +141,7 @@ func checkPublisherLeaves(r *Relay) {
 	_, err := fmt.Fprintf(conn, "POST /publish/mgmt HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(next)+10, next)
 	r.Check(err, "begin to publish")
 	r.Check(conn.Close(), "leave")
+	r.takenUp(r.publish)
 	r.serves("alpha", alpha...)
 	last := r.root("alpha", 8, "c")
 	r.mustPublish(last)
@@ -186,26 +188,39 @@ func checkReadersSeeWholeTrees(r *Relay) {
 		return [][]byte{r.root("alpha", v, "a"), r.member("alpha", "flor", v, "f"), r.member("alpha", "web", v, "w")}
 	}
 	r.mustPublish(set(1)...)
-	stop := make(chan struct{})
 	var (
-		reader sync.WaitGroup
-		fault  string
+		reads atomic.Int64
+		fault string
 	)
-	reader.Go(func() { fault = r.readUntil(stop) })
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() { defer close(ended); fault = r.readUntil(stop, &reads) }()
 	for v := uint64(2); v <= versions; v++ {
 		r.mustPublish(set(v)...)
+		since := reads.Load()
+		// The first read may have begun before; the second is of this version.
+		r.Await("a reader beside publishes must be answered", func() bool { return reads.Load() > since+1 || isClosed(ended) })
 	}
 	close(stop)
-	reader.Wait()
+	<-ended
 	if fault != "" {
 		r.Fatalf("%s", fault)
 	}
 }
 
-// readUntil reads sets until stop is closed and says what is wrong with one.
-func (r *Relay) readUntil(stop <-chan struct{}) string {
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// readUntil reads sets until stop is closed, counts them, and says what is wrong with
+// one.
+func (r *Relay) readUntil(stop <-chan struct{}, reads *atomic.Int64) string {
 	last := uint64(0)
-	for {
+	for ; ; reads.Add(1) {
 		select {
 		case <-stop:
 			return ""

@@ -22,6 +22,7 @@ import (
 type Target struct {
 	Argv, Env     []string
 	Sync, Publish string
+	Arrivals      *trial.Arrivals // of all cases against it
 }
 
 // answerIn is how long an answer may take that is not held.
@@ -66,10 +67,11 @@ func (r *Relay) start() {
 	r.process = r.host.Start()
 	r.Await("both listeners of the coordinator must answer", func() bool {
 		if r.process.Ended() {
-			r.Fatalf("the coordinator ended with %s on a configuration that is good: listen on the two addresses of its payload, and serve until SIGTERM", r.process.Ending())
+			r.Fatalf("%s; a coordinator listens on the two addresses of its payload", r.process.Ending().Unasked())
 		}
 		return r.answers(r.sync) && r.answers(r.publish)
 	})
+	r.Served()
 }
 
 func (r *Relay) answers(base string) bool {

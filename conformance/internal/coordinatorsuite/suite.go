@@ -30,7 +30,7 @@ func NeedsProgram(feature string) bool { return slices.Contains(needProgram, fea
 
 // Check runs the case.
 func (c Case) Check(ctx context.Context, to Target) error {
-	return trial.Run(ctx, func(t *trial.T) {
+	return trial.Run(ctx, to.Arrivals, func(t *trial.T) {
 		r := newRelay(t, to)
 		if !c.Stopped {
 			r.start()

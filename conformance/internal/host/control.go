@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/florete/flor/conformance/internal/trial"
 )
 
 const termination = syscall.SIGTERM
@@ -115,11 +113,32 @@ func (h *Host) ready() (r Readiness, answered bool) {
 	return r, json.Unmarshal([]byte(a.Body), &r) == nil
 }
 
-// NeedsChannel ends the case where the program serves no control channel.
-func (h *Host) NeedsChannel(p *trial.Process) Readiness {
+// NeedsChannel asks for readiness, and ends the case of a program that serves no
+// control channel; feature is what it must not claim then.
+func (h *Host) NeedsChannel(feature string) Readiness {
 	r, answered := h.ready()
 	if !answered {
-		h.Fatalf("GET /v1/ready on FLORWL_CONTROL_SOCKET has no answer: serve it once the program serves, or leave control out of --features, whereupon each change restarts the program")
+		h.Fatalf("GET /v1/ready on FLORWL_CONTROL_SOCKET has no answer: serve it once the program serves, or leave %s out of --features%s", feature, without[feature])
+	}
+	return r
+}
+
+// without tells what a program does without that leaves a feature out.
+var without = map[string]string{
+	"control": ", whereupon each change restarts the program",
+	"metrics": ": a program without a control channel has no counters to show",
+	"drain":   ": a coordinator without a control channel is told to drain by SIGTERM alone",
+}
+
+// StillServes ends the case unless the program, which has served its control
+// channel before, still says there that it is ready.
+func (h *Host) StillServes(after string) Readiness {
+	r, answered := h.ready()
+	switch {
+	case !answered:
+		h.Fatalf("after %s GET /v1/ready has no answer any more within %s: go on to serve the control channel, each connection on its own", after, answerIn)
+	case !r.Ready:
+		h.Fatalf("after %s it is not ready any more", after)
 	}
 	return r
 }

@@ -140,21 +140,19 @@ func (h *Host) AwaitServing(p *trial.Process) {
 			h.Fatalf("%s", endedUnasked(p.Ending()))
 		}
 		ready, answered := h.ready()
+		if answered || time.Since(begun) > liveness {
+			h.Served()
+		}
 		return answered && ready.Ready || !answered && time.Since(begun) > liveness
 	})
 }
 
 // endedUnasked says what to do about a program that does not serve.
 func endedUnasked(e trial.Ending) string {
-	switch e.Code {
-	case 0:
-		return "it ended with exit 0 without having been told to stop, which is a crash: its agent would start it again and again; serve until SIGTERM, also when standard input, which is the null device, is at its end"
-	case 78:
+	if e.Code == 78 {
 		return "it refused its artifact (exit 78); if the payload that the suite made up is not for it, give one that it can serve with --payload"
-	case 69:
-		return "exit 69 says that a host service does not answer: have it answer while the suite runs"
 	}
-	return "it crashed with " + e.String() + " on an artifact and in an environment that are good"
+	return e.Unasked()
 }
 
 // Stop sends SIGTERM and requires a clean end within the grace (SUP-3, SUP-4).

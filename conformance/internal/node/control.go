@@ -137,7 +137,7 @@ func call(ctx context.Context, socket, method, target string, body []byte) (Answ
 // Status asks for the status document.
 func (n *Node) Status() Status {
 	s, err := n.status()
-	n.t.Check(err, "GET /v1/status")
+	n.t.Check(err, "GET /v1/status on the control socket")
 	return s
 }
 
@@ -147,6 +147,7 @@ func (n *Node) status() (Status, error) {
 	if err != nil {
 		return s, err
 	}
+	n.t.Served()
 	if a.Status != http.StatusOK {
 		return s, errors.New(a.Body)
 	}

@@ -75,6 +75,15 @@ func (c *Coordinator) Fetches() []Fetch {
 	return slices.Clone(c.fetches)
 }
 
+// First is the first request; whoever has made none by now ends the case.
+func (c *Coordinator) First(t *trial.T) Fetch {
+	all := c.Fetches()
+	if len(all) == 0 {
+		t.Fatalf("the agent tells of a sync and has not asked the coordinator: fetch at the start, through the inbound of sync.principal")
+	}
+	return all[0]
+}
+
 func (c *Coordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target, _ := r.Context().Value(targetKey{}).(string)
 	c.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/florete/flor/conformance/internal/logdaemon"
 	"github.com/florete/flor/conformance/internal/rete"
 	"github.com/florete/flor/conformance/internal/trial"
 )
@@ -20,7 +21,7 @@ type Node struct {
 	Rete        *rete.Rete
 	Coordinator *Coordinator
 	Workloads   *Workloads
-	Log         *LogDaemon
+	Log         *logdaemon.Daemon
 	Env         []string       // of the agent
 	Before      []string       // words before the agent's command line
 	Agent       *trial.Process // nil until Start
@@ -39,7 +40,7 @@ func New(t *trial.T, argv []string) *Node {
 	dir := t.Dir()
 	n := &Node{
 		Scope: "demo", StateHome: filepath.Join(dir, "state"), Runtime: filepath.Join(dir, "run"), Lib: filepath.Join(dir, "lib"),
-		Rete: rete.New("rete-lovers"), Coordinator: NewCoordinator(t), Log: newLogDaemon(t, dir),
+		Rete: rete.New("rete-lovers"), Coordinator: NewCoordinator(t), Log: logdaemon.Listen(t, filepath.Join(dir, "log")),
 		t: t,
 	}
 	n.Workloads = newWorkloads(t, dir, n.Lib, Executables...)
@@ -52,7 +53,7 @@ func New(t *trial.T, argv []string) *Node {
 		"HOME="+dir,
 		"FLOR_STATE_HOME="+n.StateHome, "FLOR_RUNTIME_DIR="+n.Runtime, "FLOR_LIB_DIR="+n.Lib,
 		"FLOR_CONFIG_HOME="+filepath.Join(dir, "config"),
-		"FLOR_LOG_DESTINATION=unix:"+n.Log.Path, "FLOR_LOG=info")
+		"FLOR_LOG_DESTINATION=unix:"+n.Log.Path(), "FLOR_LOG=info")
 	return n
 }
 

@@ -123,9 +123,11 @@ func (w *Workloads) Events(what, name string) []Event {
 	})
 }
 
+// onItsWay is how long a report may take that was made before the agent ended.
+const onItsWay = 300 * time.Millisecond
+
 // Await waits for the nth report of one kind and workload, counted from 1. Where
-// the agent has ended nobody is started any more, and what is already on its way
-// has a second.
+// the agent has ended nobody reports any more, but what is already on its way.
 func (w *Workloads) Await(what, name string, n int) Event {
 	words := fmt.Sprintf("workload %s must report %q %d times", name, what, n)
 	var ended time.Time
@@ -133,11 +135,12 @@ func (w *Workloads) Await(what, name string, n int) Event {
 		agent := w.agent()
 		switch {
 		case len(w.Events(what, name)) >= n:
+			w.t.Served()
 			return true
-		case what != "start" || agent == nil || !agent.Ended():
+		case agent == nil || !agent.Ended():
 		case ended.IsZero():
 			ended = time.Now()
-		case time.Since(ended) > time.Second:
+		case time.Since(ended) > onItsWay:
 			agent.Gone(words)
 		}
 		return false

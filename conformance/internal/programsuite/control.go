@@ -41,7 +41,10 @@ func checkNoChannelPossible(h *host.Host) {
 }
 
 // channel serves the program and returns what it says of its readiness.
-func channel(h *host.Host) host.Readiness { return h.NeedsChannel(h.Serve()) }
+func channel(h *host.Host) host.Readiness {
+	h.Serve()
+	return h.NeedsChannel("control")
+}
 
 func checkReady(h *host.Host) {
 	channel(h)
@@ -51,12 +54,10 @@ func checkReady(h *host.Host) {
 			h.Fatalf("GET /v1/ready answered %s: the member %s is missing", a.Body, member)
 		}
 	}
-	if r := channelAgain(h); r.Listening == nil || r.Waiting == nil {
+	if r := h.StillServes("GET /v1/ready"); r.Listening == nil || r.Waiting == nil {
 		h.Fatalf("GET /v1/ready answered %s: listening and waiting are lists, also where they are empty", a.Body)
 	}
 }
-
-func channelAgain(h *host.Host) host.Readiness { return h.NeedsChannel(nil) }
 
 func checkListens(h *host.Host) {
 	for _, address := range channel(h).Listening {
@@ -85,14 +86,7 @@ func isError(h *host.Host, what string, a host.Answer, status int) {
 	if a.Error() == "" {
 		h.Fatalf(`%s is answered %d %q: the body of an error is {"error":{"code","message"}}`, what, a.Status, a.Body)
 	}
-	stillServes(h, what)
-}
-
-// stillServes requires that the program is as it was.
-func stillServes(h *host.Host, after string) {
-	if r := channelAgain(h); !r.Ready {
-		h.Fatalf("after %s it is not ready any more", after)
-	}
+	h.StillServes(what)
 }
 
 func checkUnknownPath(h *host.Host) {
@@ -124,7 +118,7 @@ func judged(h *host.Host, what string, a host.Answer) {
 	if result := a.Member("result"); a.Status != http.StatusOK || result != "swapped" && result != "restart" {
 		h.Fatalf(`%s is answered %d %s: a good artifact is answered {"result":"swapped"} or {"result":"restart"}`, what, a.Status, a.Body)
 	}
-	stillServes(h, what)
+	h.StillServes(what)
 }
 
 func checkDryRunApply(h *host.Host) {
@@ -142,7 +136,7 @@ func notSwapped(h *host.Host, what string, a host.Answer) {
 	if a.Member("result") == "swapped" {
 		h.Fatalf("it says that it has swapped to %s: say restart, or that it is an error", what)
 	}
-	stillServes(h, "an offer of "+what)
+	h.StillServes("an offer of " + what)
 }
 
 func checkApplyMissing(h *host.Host) {
@@ -167,7 +161,7 @@ func checkApplyUnservable(h *host.Host) {
 
 func checkDrain(h *host.Host) {
 	p := h.Serve()
-	h.NeedsChannel(p)
+	h.NeedsChannel("control")
 	a := h.Call(http.MethodPost, "/v1/drain", `{"within_ms":800}`)
 	drained := a.Status == http.StatusOK && a.Member("result") == "drained"
 	if !drained && a.Status < 400 {
@@ -189,12 +183,13 @@ func checkIdleClient(h *host.Host) {
 		h.Check(err, "begin a request")
 	}
 	for range asked {
-		stillServes(h, "clients began requests and did not go on")
+		h.StillServes("clients began requests and did not go on")
 	}
 }
 
 func checkMetrics(h *host.Host) {
-	channel(h)
+	h.Serve()
+	h.NeedsChannel("metrics")
 	a := h.Call(http.MethodGet, "/metrics", "")
 	if a.Status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(a.Body), "# EOF") {
 		h.Fatalf("GET /metrics is answered %d %q: OpenMetrics text ends with # EOF; a program without counters leaves metrics out of --features", a.Status, a.Body[max(0, len(a.Body)-80):])

@@ -25,13 +25,19 @@ func stopCases() []Case {
 
 func checkStops(h *host.Host) { h.Stop(h.Serve()) }
 
-// checkStopsDuringStart sends SIGTERM at several moments of a start. Whether the
-// program had come far enough to end cleanly is its own affair; that it ends is
+// checkStopsDuringStart sends SIGTERM at several moments of a start: some for every
+// program, and some at parts of the time that a start of this one takes here. Whether
+// the program had come far enough to end cleanly is its own affair; that it ends is
 // not.
 func checkStopsDuringStart(h *host.Host) {
-	for _, moment := range []time.Duration{0, 5, 20, 100, 500} {
+	begun := time.Now()
+	p := h.Serve()
+	took := time.Since(begun)
+	h.Stop(p)
+	moments := []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond}
+	for _, moment := range append(moments, took/4, took/2, took*3/4) {
 		p := h.Start()
-		p.EndsIn(moment * time.Millisecond)
+		p.EndsIn(moment)
 		p.Signal(syscall.SIGTERM)
 		ending, ended := p.EndsIn(host.Grace)
 		if !ended {

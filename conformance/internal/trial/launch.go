@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -39,7 +38,10 @@ func (t *T) Launch(l Launch) *Process {
 	p.cmd = exec.Command(l.Argv[0], l.Argv[1:]...)
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = l.Env, l.Dir, log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	t.Check(p.cmd.Start(), "start "+strings.Join(l.Argv, " "))
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("it cannot be started: %w; give the command line of an executable, by its path or by a name along PATH", err)
+	}
+	t.launched = time.Now()
 	go func() {
 		defer close(p.done)
 		_ = p.cmd.Wait() // the state tells
@@ -69,6 +71,20 @@ func (e Ending) String() string {
 		return name
 	}
 	return e.Signal.String()
+}
+
+// Unasked says what to do about a program that ended in this way before it served,
+// and before it was told to stop.
+func (e Ending) Unasked() string {
+	switch e.Code {
+	case 0:
+		return "it ended with exit 0 without having been told to stop, which is a crash: whoever supervises it would start it again and again; serve until SIGTERM, in the foreground, also when standard input, which is the null device, is at its end"
+	case 78:
+		return "it refused with exit 78 what it was started on, which is good: serve it until SIGTERM"
+	case 69:
+		return "exit 69 says that a host service does not answer: have it answer while the suite runs"
+	}
+	return "it crashed with " + e.String() + " on what is good, in an environment that is good: serve until SIGTERM"
 }
 
 // EndsIn waits for the process to end, for a limited time, and tells whether it

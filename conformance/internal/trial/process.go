@@ -43,13 +43,8 @@ func (p *Process) Ended() bool {
 // Exit waits for the process to end and returns its exit code, -1 where it was
 // a signal.
 func (p *Process) Exit() int {
-	select {
-	case <-p.done:
-		return p.cmd.ProcessState.ExitCode()
-	case <-p.t.ctx.Done():
-		p.t.Fatalf("the program did not end")
-		return -1
-	}
+	p.t.Await("the program must end", p.Ended)
+	return p.cmd.ProcessState.ExitCode()
 }
 
 // Await waits as [T.Await] does, and no longer than the process lives: it must
@@ -69,6 +64,9 @@ func (p *Process) Await(words string, so func() bool) {
 
 // Gone ends the case of a program that ended before what was awaited came to be.
 func (p *Process) Gone(words string) {
+	if !p.t.served {
+		p.t.Fatalf("%s", p.Ending().Unasked())
+	}
 	p.t.Fatalf("the program ended with %v; it must serve until SIGTERM, and what was awaited is: %s", p.Ending(), words)
 }
 

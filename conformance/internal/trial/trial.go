@@ -21,17 +21,21 @@ type T struct {
 	ctx   context.Context
 	undo  []func()
 	notes []func() string
+
+	arrivals *Arrivals
+	launched time.Time // when a program was started last
+	served   bool      // it has, in this case
 }
 
 // failure is what ends a case early; [Run] alone catches it.
 type failure struct{ err error }
 
 // Run runs a check and returns what it failed with, or nil. Everything that the
-// check has started is ended when it returns.
-func Run(ctx context.Context, check func(*T)) (err error) {
+// check has started is ended when it returns. The arrivals are those of the suite.
+func Run(ctx context.Context, arrivals *Arrivals, check func(*T)) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	t := &T{ctx: ctx}
+	t := &T{ctx: ctx, arrivals: arrivals}
 	defer t.cleanUp()
 	defer func() {
 		switch ended := recover().(type) {
@@ -90,6 +94,7 @@ func (t *T) Await(words string, so func() bool) {
 	for !so() {
 		select {
 		case <-tick.C:
+			t.lookForArrival(words)
 		case <-t.ctx.Done():
 			t.Fatalf("waited in vain: %s", words)
 		}

@@ -24,10 +24,11 @@ func (v *Vertex) Ask(name string) (*Conn, byte) {
 // Reply reads the answer to the greeting and the reply to the request.
 func (c *Conn) Reply() byte {
 	c.Expect("\x05\x00")
-	return c.reply()
+	return c.ReplyAlone()
 }
 
-func (c *Conn) reply() byte {
+// ReplyAlone reads the reply to the request, after the answer to the greeting.
+func (c *Conn) ReplyAlone() byte {
 	reply := make([]byte, 10)
 	if n, err := io.ReadFull(c.TCPConn, reply); err != nil {
 		c.t.Fatalf("the reply is % x (%v); it must be 05 <reply> 00 01 00000000 0000", reply[:n], err)

@@ -38,10 +38,10 @@ type Vertex struct {
 // New makes a machine with identities of alice and web. The payload may be
 // changed before Start.
 func New(t *trial.T, argv []string) *Vertex {
-	dir := t.Dir()
+	dir, host := t.Dir(), t.Host()
 	v := &Vertex{
 		Rete: rete.New("rete-lovers"), Root: rete.Scope(filepath.Join(dir, "scope")), Web: NewService(t),
-		Addr: freeUDP(t), SOCKS: FreeTCP(t),
+		Addr: t.Address(host), SOCKS: t.Address(host),
 		t: t, argv: argv, socket: filepath.Join(dir, "run", "flor.sock"),
 	}
 	t.Check(v.Rete.Anchor(v.Root, v.Rete.Issue("/user/alice"), v.Rete.Issue("/service/web")), "write identities")
@@ -159,6 +159,7 @@ func (v *Vertex) call(method, path string, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.t.Served()
 	defer resp.Body.Close()
 	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 }
@@ -182,20 +183,8 @@ func (v *Vertex) Dial() *peer.Conn {
 	return conn
 }
 
-func freeUDP(t *trial.T) string {
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	t.Check(err, "look for a free port")
-	defer c.Close()
-	return c.LocalAddr().String()
-}
-
-// FreeTCP is an address on loopback where nobody listens now.
-func FreeTCP(t *trial.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	t.Check(err, "look for a free port")
-	defer l.Close()
-	return l.Addr().String()
-}
+// FreeTCP is an address on loopback where nobody listens.
+func FreeTCP(t *trial.T) string { return t.Address(t.Host()) }
 
 // DeadUDP is an address where packets arrive and nobody answers.
 func DeadUDP(t *trial.T) string {

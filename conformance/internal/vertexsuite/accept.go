@@ -227,12 +227,14 @@ func checkDeniedCounted(t *trial.T, v *tunnel.Vertex) {
 const soon = 10 * time.Second
 
 // closedSoon expects a connection to be closed with an application code soon
-// after something happened.
-func closedSoon(t *trial.T, conn *peer.Conn, code int, since string) {
+// after something has happened, or will have at a time.
+func closedSoon(t *trial.T, conn *peer.Conn, code int, since string, at time.Time) {
 	select {
 	case <-conn.Context().Done():
-	case <-time.After(soon):
+	case <-time.After(time.Until(at) + soon):
 		t.Fatalf("%s the connection is still open after %v; it must be closed within a second", since, soon)
+	case <-t.Context().Done():
+		t.Fatalf("%s the connection is still open; it must be closed within a second", since)
 	}
 	if err := conn.End(); peer.Code(err) != code {
 		t.Fatalf("%s the connection ends with %v; it must be closed with application code 0x%02x", since, err, code)
@@ -252,7 +254,7 @@ func checkNoLongerAllowed(t *trial.T, v *tunnel.Vertex) {
 	conn.Connect()
 	v.Payload.Ingress[0].Allow = []string{v.Rete.ID("/user/alice")}
 	swapped(t, v, 2)
-	closedSoon(t, conn, codeDenied, "after the pair left ingress")
+	closedSoon(t, conn, codeDenied, "after the pair left ingress", time.Now())
 }
 
 func checkRevokedWhileOpen(t *trial.T, v *tunnel.Vertex) {
@@ -263,13 +265,13 @@ func checkRevokedWhileOpen(t *trial.T, v *tunnel.Vertex) {
 	conn.Connect()
 	v.Payload.Revoked = []string{fingerprintOf(offer.Identity)}
 	swapped(t, v, 2)
-	closedSoon(t, conn, codeRevoked, "after its certificate was revoked")
+	closedSoon(t, conn, codeRevoked, "after its certificate was revoked", time.Now())
 }
 
 // shortLived has a certificate end soon, and late enough for a slow machine to
 // have used it before.
 func shortLived(c *x509.Certificate) {
-	c.NotAfter = time.Now().Add(4 * time.Second).Truncate(time.Second)
+	c.NotAfter = time.Now().Add(7 * time.Second).Truncate(time.Second)
 }
 
 func checkExpiry(t *trial.T, v *tunnel.Vertex) {
@@ -283,7 +285,7 @@ func checkExpiry(t *trial.T, v *tunnel.Vertex) {
 }
 
 func closedAtExpiry(t *trial.T, conn *peer.Conn, end time.Time) {
-	closedSoon(t, conn, codeExpired, "when its certificate had ended")
+	closedSoon(t, conn, codeExpired, "when its certificate had ended", end)
 	if early := time.Until(end); early > 0 {
 		t.Fatalf("the connection was closed %v before the certificate ended", early)
 	}
@@ -404,12 +406,13 @@ func checkStalledReader(t *trial.T, v *tunnel.Vertex) {
 	}
 }
 
-// fill writes until nothing is taken any more for a second, or the trial ends.
+// fill writes until not a byte is taken any more for a while, or the trial ends.
 func fill(t *trial.T, s *peer.Stream) {
+	const while = 2 * time.Second
 	chunk := make([]byte, 64<<10)
 	for t.Context().Err() == nil {
-		_ = s.SetWriteDeadline(time.Now().Add(time.Second))
-		if _, err := s.Write(chunk); err != nil {
+		_ = s.SetWriteDeadline(time.Now().Add(while))
+		if n, err := s.Write(chunk); n == 0 && err != nil {
 			return
 		}
 	}

@@ -186,8 +186,11 @@ func checkReplyAfterAnswer(t *trial.T, v *tunnel.Vertex) {
 		t.Fatalf("the client has its reply before the answer byte was sent")
 	}
 	_ = client.SetReadDeadline(time.Time{})
-	stream.Send("\x00")
-	client.Expect("\x05\x00\x00\x01")
+	// A reply that was only late knows nothing of the answer.
+	stream.Send("\x02")
+	if got := client.ReplyAlone(); got != replyDenied {
+		t.Fatalf("where the answer byte is 2 the client has reply %d; it must be that of the answer, %d, and not come before it", got, replyDenied)
+	}
 }
 
 func checkSharedConnection(t *trial.T, v *tunnel.Vertex) {
