@@ -55,8 +55,8 @@ var vertexProgramMutants = []mutant.Mutant{
 
 var hostnameMutants = []mutant.Mutant{
 	{Name: "hostnames-keep-their-case", Kills: []string{"socks/capitals-and-dot"},
-		Old: "strings.CutSuffix(lower(strings.TrimSuffix(host, \".\")),",
-		New: "strings.CutSuffix(map[bool]string{true: host, false: lower(strings.TrimSuffix(host, \".\"))}[mutated()],"},
+		Old: "strings.CutSuffix(lower(undotted),",
+		New: "strings.CutSuffix(map[bool]string{true: undotted, false: lower(undotted)}[mutated()],"},
 }
 
 var acceptorMutants = []mutant.Mutant{
