@@ -26,9 +26,11 @@ type guideBlock struct {
 	place    string // file:line
 	commands string
 	output   string // empty: the guide shows none
+	root     bool   // for root, on a machine of its own that systemd has booted
 }
 
-var fencedBlock = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+// fencedBlock is a block with its language, and for whom it is.
+var fencedBlock = regexp.MustCompile("(?ms)^```(\\w+)( root)?\n(.*?)^```$")
 
 // unnoticed are lines of which a part may fail without ending a shell under -e.
 var unnoticed = regexp.MustCompile(`(?m)^[^$\n]*&&`)
@@ -39,12 +41,12 @@ func guideBlocks(file, text string) ([]guideBlock, error) {
 	var blocks []guideBlock
 	for _, at := range fencedBlock.FindAllStringSubmatchIndex(text, -1) {
 		place := fmt.Sprintf("%s:%d", file, 1+strings.Count(text[:at[0]], "\n"))
-		language, body := text[at[2]:at[3]], text[at[4]:at[5]]
+		language, root, body := text[at[2]:at[3]], at[4] >= 0, text[at[6]:at[7]]
 		switch {
 		case language == "sh" && unnoticed.MatchString(body):
 			return nil, fmt.Errorf("%s: the shell goes on when what stands before && fails: begin a line instead", place)
 		case language == "sh":
-			blocks = append(blocks, guideBlock{place: place, commands: body})
+			blocks = append(blocks, guideBlock{place: place, commands: body, root: root})
 		case language == "text" && len(blocks) > 0 && blocks[len(blocks)-1].output == "":
 			blocks[len(blocks)-1].output = body
 		default:
@@ -91,11 +93,9 @@ func loopback() string {
 	return fmt.Sprintf("127.%d.%d.%d", 64+rand.IntN(128), rand.IntN(256), 1+rand.IntN(254))
 }
 
-// TestGuidesWorkAsWritten runs every command block of the guides, from the top,
-// in an empty directory, with the real programs.
-func TestGuidesWorkAsWritten(t *testing.T) {
-	t.Parallel()
-	var blocks []guideBlock
+// readGuides gives the blocks of all guides, those for root apart.
+func readGuides(t *testing.T) (blocks, root []guideBlock) {
+	t.Helper()
 	for _, file := range guides {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -105,11 +105,32 @@ func TestGuidesWorkAsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks = append(blocks, more...)
+		for _, block := range more {
+			if block.root {
+				root = append(root, block)
+			} else {
+				blocks = append(blocks, block)
+			}
+		}
 	}
-	for _, fault := range play(t, blocks) {
+	return blocks, root
+}
+
+// TestGuidesWorkAsWritten runs every command block of the guides, from the top,
+// in an empty directory, with the real programs; those for root on a machine that
+// systemd has booted.
+func TestGuidesWorkAsWritten(t *testing.T) {
+	t.Parallel()
+	blocks, root := readGuides(t)
+	here := newTerminal(t)
+	for _, fault := range play(t, here, blocks) {
 		t.Error(fault)
 	}
+	t.Run("as root, under systemd", func(t *testing.T) {
+		for _, fault := range play(t, bootTerminal(t, filepath.Join(here.dir, "build")), root) {
+			t.Error(fault)
+		}
+	})
 }
 
 func TestAGuideThatIsWrongIsFound(t *testing.T) {
@@ -135,7 +156,7 @@ func TestAGuideThatIsWrongIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			faults := play(t, blocks)
+			faults := play(t, newTerminal(t), blocks)
 			if len(faults) != len(test.want) {
 				t.Fatalf("found %q, want %q", faults, test.want)
 			}
@@ -148,19 +169,26 @@ func TestAGuideThatIsWrongIsFound(t *testing.T) {
 	}
 }
 
-// play runs blocks in an empty directory, and tells which fail or print something
-// else than the guide shows.
-func play(t *testing.T, blocks []guideBlock) []string {
+// A terminal is where a guide is followed: a shell in an empty directory, with
+// files for what each block prints.
+type terminal interface {
+	outputs() string // a directory
+	run(script string) error
+	read(file string) ([]byte, error)
+}
+
+// play runs blocks in a terminal, and tells which fail or print something else than
+// the guide shows.
+func play(t *testing.T, at terminal, blocks []guideBlock) []string {
 	t.Helper()
-	outputs := t.TempDir()
-	failed := runShell(t, script(blocks, outputs))
+	failed := at.run(script(blocks, at.outputs()))
 	var faults []string
 	for i, block := range blocks {
-		printed, err := os.ReadFile(outputOf(outputs, i))
+		printed, err := at.read(outputOf(at.outputs(), i))
 		if err != nil {
 			t.Fatalf("%s: %v; the shell: %v", block.place, err, failed)
 		}
-		if _, err := os.Stat(outputOf(outputs, i+1)); err != nil && failed != nil {
+		if _, err := at.read(outputOf(at.outputs(), i+1)); err != nil && failed != nil {
 			return append(faults, fmt.Sprintf("%s: %v\n%s\n%s", block.place, failed, block.commands, printed))
 		}
 		if block.output != "" && !matcher(block.output).Match(printed) {
@@ -170,25 +198,42 @@ func play(t *testing.T, blocks []guideBlock) []string {
 	return faults
 }
 
-// runShell runs a script in an empty directory, with what an author of this
-// module has: Go, its caches, and a name for git.
-func runShell(t *testing.T, text string) error {
+// hostTerminal is one of this machine, with what an author of this module has: Go,
+// its caches, and a name for git.
+type hostTerminal struct {
+	t       *testing.T
+	dir     string // empty at first
+	written string // its outputs
+}
+
+func newTerminal(t *testing.T) *hostTerminal {
 	t.Helper()
-	dir := shortDir(t)
-	root, err := filepath.Abs("..")
+	return &hostTerminal{t, shortDir(t), t.TempDir()}
+}
+
+func (h *hostTerminal) outputs() string { return h.written }
+
+func (h *hostTerminal) read(file string) ([]byte, error) { return os.ReadFile(file) }
+
+func (h *hostTerminal) run(script string) error {
+	module, err := filepath.Abs("..")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), guideTimeout)
+	ctx, cancel := context.WithTimeout(h.t.Context(), guideTimeout)
 	defer cancel()
-	shell := exec.CommandContext(ctx, "sh", "-c", text)
-	shell.Dir = dir
-	shell.Env = append(os.Environ(), "FLOR="+root, "IP="+loopback(), "HOME="+dir,
-		"GIT_AUTHOR_NAME=fyodor", "GIT_AUTHOR_EMAIL=fyodor@example.org",
-		"GIT_COMMITTER_NAME=fyodor", "GIT_COMMITTER_EMAIL=fyodor@example.org",
-		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOPATH="+goEnv(t, "GOPATH"))
-	endWithGroup(t, shell)
+	shell := exec.CommandContext(ctx, "sh", "-c", script)
+	shell.Dir = h.dir
+	shell.Env = append(append(os.Environ(), author...), "FLOR="+module, "IP="+loopback(), "HOME="+h.dir,
+		"GOCACHE="+goEnv(h.t, "GOCACHE"), "GOMODCACHE="+goEnv(h.t, "GOMODCACHE"), "GOPATH="+goEnv(h.t, "GOPATH"))
+	endWithGroup(h.t, shell)
 	return shell.Run()
+}
+
+// author is a name for git.
+var author = []string{
+	"GIT_AUTHOR_NAME=fyodor", "GIT_AUTHOR_EMAIL=fyodor@example.org",
+	"GIT_COMMITTER_NAME=fyodor", "GIT_COMMITTER_EMAIL=fyodor@example.org",
 }
 
 // shortDir is a directory whose path leaves room for the names of sockets.
