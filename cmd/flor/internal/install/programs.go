@@ -47,7 +47,7 @@ func readProgram(from []string, name string) (data []byte, found string, err err
 			return data, found, err
 		}
 	}
-	return nil, "", refuse(MissingProgram, "%s is not in %s: build all of them into one directory, go build -o DIR ./cmd/..., and run DIR/flor install", name, from[0])
+	return nil, "", refuse(MissingProgram, "%s is not in %s: build all of them into one directory, go build -o DIR/ ./cmd/..., and run DIR/flor install", name, from[0])
 }
 
 func readLimited(name string) ([]byte, error) {
