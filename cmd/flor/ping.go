@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,6 +194,11 @@ func (c *console) findAgent(ctx context.Context, r *pingReport, client served, s
 		if w.PID == 0 {
 			r.stop(step{stepAgent, failed, "", "the agent runs; its vertex does not: " + strings.TrimSuffix(w.State+", "+w.Reason, ", "),
 				"flor agent status tells more; flor agent restart " + w.Name + " tries it at once"})
+			return true
+		}
+		if w.Ready != nil && slices.Contains(w.Ready.Waiting, r.Inbound) {
+			r.stop(step{stepAgent, failed, "", "agent and vertex run; the vertex waits for " + r.Inbound + ", where " + caller + " connects: another program has the address",
+				"flor agent status names it: end it, or publish another address"})
 			return true
 		}
 		if w.Set != set.version {

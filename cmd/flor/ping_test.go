@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,19 @@ func TestPingTellsAtWhichStepItEnds(t *testing.T) {
 	out, code := p.flor("ping", "api")
 	if code != 3 || !strings.Contains(out, "failed      agent") || !strings.Contains(out, "-> flor agent run --rete demo") {
 		t.Errorf("without an agent: exit code %d\n%s", code, out)
+	}
+	stranger, err := net.Listen("tcp", p.inbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	p.start()
+	p.until("a vertex that waits for its port", func(doc control.StatusDoc) bool {
+		return len(doc.Workloads) == 1 && doc.Workloads[0].Ready != nil && slices.Contains(doc.Workloads[0].Ready.Waiting, p.inbound)
+	})
+	out, code = p.flor("ping", "api")
+	if code != 3 || !strings.Contains(out, "failed      agent") || !strings.Contains(out, "another program has the address") {
+		t.Errorf("with a port that is another's: exit code %d\n%s", code, out)
 	}
 }
 
