@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -32,7 +33,10 @@ const (
 
 // Context is what the agent gives to a program (SUP-1). A field whose
 // variable is unset is empty. [Main] makes it; [FromEnvironment] does for
-// whoever does without Main. Its methods may be called from any goroutine.
+// whoever does without Main. A test may make one out of fields, Log among them;
+// without a ControlSocket handlers are kept and nobody calls them. Fields are
+// not changed once a method was called. Its methods may be called from any
+// goroutine.
 type Context struct {
 	// Scope is the local name of the rete.
 	Scope string
@@ -55,7 +59,8 @@ type Context struct {
 	// Log writes to fd 2 as Sink wants it (OBS-1 … OBS-3).
 	Log *slog.Logger
 
-	control *controlServer
+	making  sync.Once
+	control *controlServer // see channel
 }
 
 // FromEnvironment reads the context from environ, which has the form of
@@ -95,12 +100,30 @@ func (c *Context) open(levels, component string) error {
 		c.Sink = SinkPlain
 	}
 	c.Log = NewLogger(LogOptions{Sink: c.Sink, Workload: c.Name, Component: component, Levels: parsed})
-	c.control = &controlServer{socket: c.ControlSocket, workload: c.Name, artifact: c.MgmtArtifact, log: c.Log}
+	c.control = c.newControl()
 	if levelErr != nil {
 		// Not worth a node that does not come up.
 		c.Log.Warn("logging at info", "err", levelErr)
 	}
 	return Reject(errors.Join(sinkErr, c.check()))
+}
+
+func (c *Context) newControl() *controlServer {
+	log := c.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &controlServer{socket: c.ControlSocket, workload: c.Name, artifact: c.MgmtArtifact, log: log}
+}
+
+// channel is the control channel, also of a context that was made out of fields.
+func (c *Context) channel() *controlServer {
+	c.making.Do(func() {
+		if c.control == nil {
+			c.control = c.newControl()
+		}
+	})
+	return c.control
 }
 
 func (s Sink) check() error {
@@ -129,7 +152,7 @@ func (c *Context) check() error {
 // was spawned with, or the one it swapped to. The agent has verified it. An
 // error is marked [Reject].
 func (c *Context) Artifact() (envelope.Artifact, error) {
-	return ReadArtifact(c.control.current())
+	return ReadArtifact(c.channel().current())
 }
 
 // ReadArtifact reads and parses an artifact without verifying it. An error is
@@ -137,7 +160,7 @@ func (c *Context) Artifact() (envelope.Artifact, error) {
 func ReadArtifact(path string) (envelope.Artifact, error) {
 	if path == "" {
 		return envelope.Artifact{}, Reject(refuse("FL2501", "bad-context",
-			"no artifact to run on: %s is not set; the agent sets it, by hand set it or use flags", EnvMgmtArtifact))
+			"no artifact to run on: %s is not set; the agent sets it, and whoever runs a program by hand: the absolute path of an artifact", EnvMgmtArtifact))
 	}
 	text, err := readBounded(path, envelope.MaxEnvelope)
 	if err != nil {
@@ -181,32 +204,35 @@ func DecodePayload(a envelope.Artifact, payload any) error {
 	return nil
 }
 
-// Ready declares that the program serves, and on which addresses.
+// Ready declares that the program serves, and on which addresses. Nobody is
+// told: the agent asks.
 func (c *Context) Ready(listening ...string) {
 	c.OnReady(func() Readiness { return Readiness{Ready: true, Listening: listening} })
 }
 
 // OnReady answers GET /v1/ready with f, in place of what was there before.
 func (c *Context) OnReady(f func() Readiness) {
-	c.control.register(func(h *handlers) { h.ready = f })
+	c.channel().register(func(h *handlers) { h.ready = f })
 }
 
 // OnApply offers newer artifacts to f, one at a time. Without it, a changed
 // artifact means a restart.
 func (c *Context) OnApply(f ApplyFunc) {
-	c.control.register(func(h *handlers) { h.apply = f })
+	c.channel().register(func(h *handlers) { h.apply = f })
 }
 
 // OnDrain calls f when a restart is near: its context ends when the SIGTERM
-// is due (SUP-4).
+// is due (SUP-4). It lets what is open end, and the program goes on until its
+// own context ends. A stop comes without it.
 func (c *Context) OnDrain(f func(context.Context) error) {
-	c.control.register(func(h *handlers) { h.drain = f })
+	c.channel().register(func(h *handlers) { h.drain = f })
 }
 
-// ServeMetrics answers GET /metrics with h.
+// ServeMetrics answers GET /metrics with metrics, such as the handler of package
+// metrics.
 func (c *Context) ServeMetrics(metrics http.Handler) {
-	c.control.register(func(h *handlers) { h.metrics = metrics })
+	c.channel().register(func(h *handlers) { h.metrics = metrics })
 }
 
 // Close stops the control channel, if one is served, and waits for it.
-func (c *Context) Close() { c.control.close() }
+func (c *Context) Close() { c.channel().close() }

@@ -34,6 +34,24 @@
 // handler may be called from any goroutine; offers come one at a time.
 // [Channel] is the agent's end.
 //
+// # By hand, and in tests
+//
+// A program needs of the environment only what it uses: with the path of an
+// artifact in FLORWL_MGMT_ARTIFACT it runs in a terminal. That is a whole
+// envelope; its signature only has to look like one, as that of
+// examples/tenant/files.json does. A test makes a Context out of fields, and
+// package conformance has a suite for the built program.
+//
+// # How it gets onto a node
+//
+// The executable lies in the node's lib directory, ../lib/flor from the directory
+// of flor unless FLOR_LIB_DIR says otherwise. The node's set names it in the
+// inventory of its root, and has an artifact of the workload's name with its
+// payload. retectl compiles neither for programs that are not flor's: a program of
+// the operator's adds both to the compiled set and signs it anew, as the example
+// of schema.Workload shows. The next set that retectl compiles is without it again,
+// so such a node is the other program's to publish for.
+//
 // # Logging
 //
 // [NewLogger] writes one line with one write per record,

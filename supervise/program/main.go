@@ -21,7 +21,8 @@ const ExitPanic = 2
 // Main runs a supervised program and never returns. Its context comes from
 // the environment and ends at SIGTERM (or SIGINT); after that, nil and
 // context.Canceled are exit 0. Other errors exit as [ExitCode] says, a panic
-// with 2, a second signal at once with 1 (SUP-3, SUP-4, SUP-10).
+// with 2, a second signal at once with 1 (SUP-3, SUP-4, SUP-10). Of the command
+// line it takes --version; anything else there is exit 2.
 func Main(run func(context.Context, *Context) error) { Program{Run: run}.Main() }
 
 // Program is one of the platform's own programs: Main with flags for running
@@ -32,7 +33,8 @@ func Main(run func(context.Context, *Context) error) { Program{Run: run}.Main() 
 //	--version                           print the version
 type Program struct {
 	// Name and Version are what the start line and --version print. An empty
-	// Name is the name of the executable.
+	// Name is the name of the executable, an empty Version that of the main
+	// module as the go command recorded it.
 	Name, Version string
 	// Run is the program. It returns when ctx is done and it has drained.
 	Run func(ctx context.Context, c *Context) error
@@ -62,11 +64,24 @@ func (p Program) Main() {
 	os.Exit(p.Exit(context.Background(), os.Args[1:], os.Environ()))
 }
 
+// recordedVersion is that of the main module, "(devel)" where it has none.
+func recordedVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
 // Exit runs the program and returns its exit code. It is Main for tests and
-// for programs that have something to do afterwards.
+// for programs that have something to do afterwards. args are those after the
+// name of the program, environ has the form of os.Environ.
 func (p Program) Exit(ctx context.Context, args, environ []string) int {
 	if p.Name == "" {
 		p.Name = filepath.Base(os.Args[0])
+	}
+	if p.Version == "" {
+		p.Version = recordedVersion()
 	}
 	inv, err := p.parse(args)
 	switch {

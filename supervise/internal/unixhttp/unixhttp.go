@@ -35,8 +35,13 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Error prints code and words.
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
+// Error prints code and words, and a code that the words begin with once.
+func (e *Error) Error() string {
+	if strings.HasPrefix(e.Message, e.Code) {
+		return e.Message
+	}
+	return e.Code + ": " + e.Message
+}
 
 type errorBody struct {
 	Error *Error `json:"error"`
