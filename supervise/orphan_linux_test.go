@@ -194,7 +194,8 @@ func subgroup(t *testing.T, dir string, n int) string {
 }
 
 // SUP-5: what one child leaves is ended, and nothing else: neither another's
-// helper, nor what runs beside with the very same environment.
+// helper, nor what runs beside with the very same environment and what that has
+// left, which ends with it.
 func TestOrphansOfOthersAreSpared(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -205,9 +206,12 @@ func TestOrphansOfOthersAreSpared(t *testing.T) {
 	}
 	o := startIn(t, "", orderlySetup{Subreaper: true})
 	o.order(orders{Specs: []ordered{a, b}, Beside: []beside{
-		{Script: `(sh -c 'echo $$ >$D/beside; exec sleep 1000' &); while ! test -e $D/after; do sleep 0.01; done; exit 7`, Env: a.Env},
+		{Script: `(sh -c 'echo $$ >$D/beside; exec sleep 1000' &); (setsid sh -c 'echo $$ >$D/escaped; exec sleep 1000' &); while ! test -e $D/after; do sleep 0.01; done; exit 7`,
+			Env: a.Env, Marker: "TEST_ARTIFACT=" + dir},
 	}})
+	t.Cleanup(func() { endCarriers(t, "TEST_ARTIFACT="+dir) })
 	beside := mustAtoi(t, awaitText(t, filepath.Join(dir, "beside")))
+	escaped := mustAtoi(t, awaitText(t, filepath.Join(dir, "escaped")))
 	awaitText(t, filepath.Join(dir, "cleared"))
 	helpers := awaitCarriers(t, b.Marker, 3)
 	if err := os.WriteFile(filepath.Join(dir, "end"), nil, 0o600); err != nil {
@@ -217,8 +221,8 @@ func TestOrphansOfOthersAreSpared(t *testing.T) {
 	if left := carriers(t, b.Marker); !slices.Equal(left, helpers) {
 		t.Errorf("of b there were %v, now %v", helpers, left)
 	}
-	if !alive(beside) {
-		t.Error("what runs beside has lost a process")
+	if !alive(beside) || !alive(escaped) {
+		t.Errorf("of what runs beside lives in its group: %v, outside: %v", alive(beside), alive(escaped))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "after"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -228,6 +232,9 @@ func TestOrphansOfOthersAreSpared(t *testing.T) {
 		t.Errorf("it ended with %d, strays %+v", n.Codes[0], n.Strays)
 	}
 	awaitGone(t, beside)
+	if alive(escaped) {
+		t.Error("what it has left lives on")
+	}
 }
 
 // SUP-5: orphans that end by themselves are reaped, and no exit is taken from

@@ -96,11 +96,15 @@ func (a *attendant) freshen() {
 	}
 }
 
-// followed has the workloads looked at now and then until release is called.
+// followed has the workloads looked at now and then until release is called. The
+// stir at either end is for the next look's time.
 func (a *attendant) followed() (release func()) {
 	a.followers.Add(1)
 	a.stir()
-	return func() { a.followers.Add(-1) }
+	return func() {
+		a.followers.Add(-1)
+		a.stir()
+	}
 }
 
 // rest waits for the next look, and is false when there is none.
