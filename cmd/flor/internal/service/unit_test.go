@@ -95,6 +95,9 @@ func TestUnitHasWhatTheRuleNames(t *testing.T) {
 		if strings.Contains(unit, "RuntimeDirectory") {
 			t.Errorf("%s mode: the runtime base is made by tmpfiles.d and the agent, not by the unit", name)
 		}
+		if strings.Contains(unit, "RestrictNamespaces") {
+			t.Errorf("%s mode: RestrictNamespaces= takes away how a workload is born in a cgroup of its own (SUP-5)", name)
+		}
 	}
 }
 
