@@ -8,6 +8,21 @@
 // one as well: [New] with a payload and identities, [Vertex.Run], and then
 // [Vertex.Dial] and [Vertex.Listen] in place of loopback TCP (VTX-17).
 //
+// # In a program
+//
+//	v, err := vertex.New(payload, identities, vertex.Options{Log: log})
+//	go v.Run(ctx)                     // drains when ctx ends, returns when all is closed
+//	err = v.WaitReady(ctx)            // or Dial fails with NoTransport
+//	l, err := v.Listen(web)           // a net.Listener, for http.Server for instance
+//	c, err := v.Dial(ctx, alice, web) // a net.Conn
+//
+// The payload is that of an artifact (schema.ParseVertex) or made by hand, and the
+// identities are the [Identities] of a scope (identity.Open) or of one's own. Who
+// is at the other end tells [Conn.Peer]; the examples show it in an HTTP handler.
+// A server is shut down before the context of Run ends, so that requests which are
+// under way end as they should. Run waits for connections that were dialled here
+// until they are closed, idle ones of an http.Transport among them.
+//
 // # What it promises
 //
 //   - One UDP socket dials and accepts (VTX-1). Both sides prove exactly one
@@ -122,17 +137,33 @@
 //     congestion control takes for loss.
 //   - A round trip on one connection goes from goroutine to goroutine about a
 //     dozen times (socket, QUIC connection, stream, each way in each vertex),
-//     mostly inside quic-go. Traced, each vertex made one sendmsg, two recvmmsg
-//     and a read and a write for each way, and beside them 7.6 futex, 6.0
-//     nanosleep and 6.4 epoll_pwait calls: with a second processor that is idle
-//     the runtime wakes a thread for each goroutine that becomes ready. In CPU
-//     profiles of it system calls are 37 to 50 %, futex 13 to 16 %, and
-//     encryption is hardly seen. flor-vertex therefore runs on one processor
-//     until it uses 90 % of it, and then on all: 4,830 to 6,509 round trips a
-//     second, 0.38 to 0.51 of stunnel4 (medians of 11 alternating runs, equals
-//     1 % apart). What is left is the goroutines of quic-go themselves and six
-//     changes of process; a program that embeds a vertex decides on GOMAXPROCS
-//     itself. With 64 connections the wakes are shared, and it is ahead.
+//     mostly inside quic-go, and six times from process to process. Two things
+//     cost more than that and are gone. With a second processor that is idle the
+//     runtime wakes a thread for each goroutine that becomes ready, so
+//     flor-vertex runs on one processor until it uses 90 % of it, and then on
+//     all; a program that embeds a vertex decides on GOMAXPROCS itself. And the
+//     net package announces each system call to the scheduler, as one that may
+//     block: in a process that was idle, as a vertex is between two messages,
+//     that wakes the runtime's monitor thread, which sleeps 20 µs and lies down
+//     again. Sockets are therefore read and written with calls that are not
+//     announced, since they never block (Linux). Traced with strace, a vertex
+//     made 0.7 futex and 0.9 nanosleep calls for a round trip, and makes 0.03
+//     and 0.07; what is left is 1 sendmsg, 2 recvmmsg, 2 read, 1 write and 3
+//     epoll_pwait calls. The CPU time of both vertices for a round trip fell by
+//     a third, from 308 to 204 µs on a quiet machine and from 150 to 93 µs on one
+//     that other work kept awake (stunnel4: 146 and 62 µs); the rate rose from
+//     0.80 to 0.83 of stunnel4's on the former, and from 0.57 to 0.63 and 0.76 on
+//     the latter. Bulk over 4 connections rose by 10 to 24 %, and requests over
+//     64 connections by 12 to 19 %.
+//   - What is left of a round trip is half system calls, and for the rest the
+//     goroutines and timers of quic-go, none of which has more than 6 %;
+//     encryption is hardly seen. The second read and recvmmsg find nothing: they
+//     tell that a socket is empty. To leave them out, readiness would have to be
+//     trusted that is told once only, and a byte that arrives in between would
+//     wait for the next one. Packets that only acknowledge are not sent: there
+//     is one packet for each message. On a machine on which nothing else runs,
+//     processors fall asleep between messages, and to wake them takes longer
+//     than everything else, in every tunnel.
 //   - A new connection is a stream and costs no handshake; that bounds it by
 //     round trips, as above.
 //   - Over a long path that loses packets quic-go's congestion control, which
@@ -150,4 +181,36 @@
 //     arrived, which takes the same system calls as an ordinary read, and a
 //     stream is waited for with Peek. That was 28 KiB with a buffer of 4 KiB held
 //     in each direction; no loss of throughput was resolved.
+//
+// # Floods
+//
+// What a flood from one initiator does to another, which makes a round trip each
+// millisecond through the same target's vertex (VTX-14); the flood, its service
+// and its vertex are processes of their own (examples/bench, figures quiet-...).
+// The quiet one's median, as a multiple of its value alone (about 0.4 ms):
+//
+//	flood                            at the lowest priority  at equal priority
+//	new connections                  0.96 beside 1,499/s     2.2 beside 1,854/s
+//	64 bulk streams                  1.05 beside 109 MB/s    3.5 beside 147 MB/s
+//	handshakes, wrong certificates   1.13 beside 507/s       8.5 beside 767/s
+//
+// At the lowest priority (nice) a flood takes no time of the two processors that
+// somebody else wants: what it does then, it does to the vertex, which is next to
+// nothing. Since all else is equal in the last column, it tells how the kernel
+// shares two processors between the flooding program and a vertex that has work
+// of its own. To let goroutines of bulk and of handshakes give way to others
+// (runtime.Gosched), and to pause the reading of the socket, changed nothing
+// there (4.3 and 4.4 times beside bulk, 8.2 and 10 beside handshakes) and was
+// left out. A flood from elsewhere that keeps all of the vertex's processors
+// busy could not be produced on this machine, and has not been measured.
+//
+// What bounds it: packets wait in a queue of their own QUIC connection, of 256,
+// and the goroutine that reads the UDP socket does nothing but sort them. Where a
+// flood keeps every processor busy, other goroutines wait their turn, which Go's
+// scheduler gives without priorities, and sockets that become readable are
+// noticed every 10 ms at the latest. Handshakes cost most: 256 are in flight at
+// once, of which 64 from one /24 or /48 (loopback has no prefix, so there the
+// first number alone counts), and addresses are proven from 64 on. Whoever shows
+// wrong certificates is refused after the work for his handshake is done; there
+// is no limit on how often he may do that but these.
 package vertex
