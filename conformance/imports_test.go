@@ -57,7 +57,7 @@ var pure = map[string][]string{
 // onlyIn says where a library may be imported directly.
 var onlyIn = map[string][]string{
 	"github.com/prometheus/client_golang": {"supervise/program/metrics", "vertex", "relay", "supervise/agent", "cmd/...", "examples/..."},
-	"github.com/quic-go/quic-go":          {"vertex", "conformance/..."},
+	"github.com/quic-go/quic-go":          {"vertex", "conformance/...", "examples/bench"},
 	"github.com/go-jose/go-jose":          {"compiler/...", "store/bundle", "cmd/..."},
 	"go.yaml.in/yaml":                     {"compiler/...", "examples/..."},
 	"github.com/urfave/cli":               {"cmd/...", "examples/..."},

@@ -209,6 +209,8 @@ var stateMutants = []mutant.Mutant{
 	mutant.Before("needs-its-tree", storeFile, "\tdoc, err := s.read(treeFile, envelope.MaxSetPublish)\n",
 		`if _, err := s.disk.Lstat(treeFile); mutated() && err != nil { if _, err := s.disk.Lstat(floorsFile); err == nil { return nil, errors.New("no tree") } }`, "restart/tree-gone"),
 	mutant.Before("throws-damage-away", storeFile, "\taside, err := s.freeName(", "if mutated() { return s.disk.RemoveAll(name) }", "restart/tree-half"),
+	mutant.Instead("ends-at-damaged-floors", storeFile, "errors.As(problem, &floors) ||\n", "!mutated() && errors.As(problem, &floors) ||\n", "restart/floors-zeros"),
+	mutant.Before("takes-newer-for-damage", "relay/floors.go", "\treturn &StateTooNew{", "if mutated() { return broken }", "restart/floors-newer"),
 	mutant.Instead("ends-at-damage", storeFile, "\treturn errors.As(problem, &tree) || ", "\treturn !mutated() && errors.As(problem, &tree) || ", "restart/tree-zeros"),
 	mutant.Before("serves-an-empty-tree", storeFile, "\ttree, err := takeTree(doc, nil)\n", "if mutated() && len(doc) == 0 { return &Tree{}, nil }", "restart/tree-empty"),
 }

@@ -63,6 +63,8 @@ func restartCases() []Case {
 		{Name: "restart/tree-half", Title: "half a tree.json is set aside, answered 503, and mended by a publish at the floors", Rules: "CRD-7", Run: damaged(func(doc []byte) []byte { return doc[:len(doc)/2] })},
 		{Name: "restart/tree-zeros", Title: "a tree.json of zero bytes is set aside, answered 503, and mended by a publish at the floors", Rules: "CRD-7", Run: damaged(func(doc []byte) []byte { return make([]byte, len(doc)) })},
 		{Name: "restart/tree-empty", Title: "an empty tree.json is set aside, answered 503, and mended by a publish at the floors", Rules: "CRD-7", Run: damaged(func([]byte) []byte { return nil })},
+		{Name: "restart/floors-zeros", Title: "a floors.json of zero bytes is set aside, the tree is served, and publishes are judged by its versions", Rules: "CRD-3 CRD-7", Run: checkFloorsDamaged},
+		{Name: "restart/floors-newer", Title: "a floors.json of a newer schema_version is exit 78 and is not touched", Rules: "CRD-7 SUP-3", Run: checkFloorsNewer},
 		{Name: "restart/not-stored", Title: "a publish that cannot be stored is 507 not_stored, changes nothing, and fetches go on", Rules: "CRD-1 CRD-4", Run: checkNotStored},
 	}
 }
@@ -185,6 +187,36 @@ func (r *Relay) setAside(name string, broken []byte) {
 	kept, err := os.ReadFile(aside[0])
 	if err != nil || !bytes.Equal(kept, broken) {
 		r.Fatalf("what was set aside is not what was there: keep it for a look")
+	}
+}
+
+func checkFloorsDamaged(r *Relay) {
+	alpha, beta := r.publishAlpha()
+	r.stop()
+	zeros := make([]byte, 64)
+	r.Check(os.WriteFile(r.state("floors.json"), zeros, 0o600), "damage floors.json")
+	r.start()
+	r.serves("alpha", alpha...)
+	r.setAside("floors.json", zeros)
+	r.conflicts("alpha at version 6, where the tree has 7", r.post(document(append(beta, r.root("alpha", 6, "a"))...)))
+	next := r.root("alpha", 8, "b")
+	r.mustPublish(append(beta, next)...)
+	r.again()
+	r.serves("alpha", next)
+}
+
+func checkFloorsNewer(r *Relay) {
+	r.publishAlpha()
+	r.stop()
+	newer := []byte(`{"schema_version":"2.0","floors":{},"novel":1}`)
+	r.Check(os.WriteFile(r.state("floors.json"), newer, 0o600), "write a newer floors.json")
+	tree, err := os.ReadFile(r.state("tree.json"))
+	r.Check(err, "read tree.json, which a coordinator keeps in FLORWL_STATE_DIR")
+	r.host.Refused(r.host.Start(), "a floors.json of schema 2.0, which a newer program wrote")
+	for name, text := range map[string][]byte{"floors.json": newer, "tree.json": tree} {
+		if left, err := os.ReadFile(r.state(name)); err != nil || !bytes.Equal(left, text) {
+			r.Fatalf("it touched %s (%v), beside what a newer program wrote: leave everything as it is", name, err)
+		}
 	}
 }
 
