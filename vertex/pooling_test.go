@@ -2,6 +2,7 @@ package vertex
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -140,6 +141,36 @@ func TestBulkIsSpreadOverFourConnections(t *testing.T) {
 	}
 	if got := d.accepted(); got != spreadOver {
 		t.Errorf("bulk is spread over %d connections, want %d", got, spreadOver)
+	}
+}
+
+// VTX-5: where every connection is busy and there are as many as there may be,
+// the next stream goes to the one that has fewest.
+func TestBusyConnectionsShareTheirStreams(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	conn, err := d.connect(t, func(*tls.Config) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pool{perConn: 64, maxConns: 3}
+	for _, streams := range []int{2, 1, 3} {
+		s := newSession(conn, bound{}, time.Now(), time.Now())
+		s.before -= busyFrom // so much, and what the handshake was, within this second
+		for range streams {
+			s.reserve(p.perConn)
+		}
+		p.sessions = append(p.sessions, s)
+	}
+	if first := p.pick(time.Time{}); first != p.sessions[1] {
+		t.Error("the next stream went to another one than that with fewest")
+	}
+	p.pick(time.Time{})
+	p.pick(time.Time{})
+	for i, s := range p.sessions {
+		if got := s.load(); got != 3 {
+			t.Errorf("connection %d has %d streams, want 3 on each", i, got)
+		}
 	}
 }
 
