@@ -419,3 +419,30 @@ func TestAPayloadThatItsConsumerWouldRefuseIsNotSigned(t *testing.T) {
 		t.Errorf("written: %d files", len(files))
 	}
 }
+
+// CMP-16: payloads that are well by themselves may be no set together; that is
+// seen before anything is written, too.
+func TestASetThatIsNoneIsNotSigned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loaded, err := Load(w.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := makePlan(t.Context(), loaded.View, w.fsys(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.newSigner(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	payloads := p.payloads("alpha")
+	payloads.Agent.Workloads = append(payloads.Agent.Workloads, schema.Workload{Name: "ghost", Run: []string{"ghost"}})
+	if err := payloads.validate(); err != nil {
+		t.Fatalf("the payloads are not well by themselves: %v", err)
+	}
+	if _, err := s.sign(nodePlan{node: "alpha"}, payloads); !IsRefused(err, ReasonProjectionInvalid) || !strings.Contains(err.Error(), "ghost") {
+		t.Errorf("got %v", err)
+	}
+}

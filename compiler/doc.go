@@ -70,39 +70,45 @@
 // untouched node is read and compared, and costs no signature and no write.
 // BenchmarkCompile signs and writes as many artifacts by themselves, then
 // compiles in full, without a change, and with a user more. Medians of three
-// rounds on two virtual cores of a Xeon, ext4; each node has one principal
-// beside itself, which reaches 20 services (10 for the smallest rete):
+// rounds on two virtual cores of a Xeon, ext4, with nothing else running, on
+// 2026-11-30; each node has one principal beside itself, which reaches 20
+// services (10 for the smallest rete):
 //
 //	nodes = 100, output 0.7 MiB    wall      cpu       allocs  peak MiB
-//	  sign and write               0.04s    0.08s      38,511       1.5
-//	  the same, each file synced   0.11s    0.13s      38,572       1.3
-//	  full                         0.20s    0.27s     147,987       2.1
-//	  unchanged                    0.02s    0.03s      40,407       1.7
-//	  one user more                0.03s    0.04s      46,977       2.3
+//	  sign and write               0.03s    0.06s      38,635       1.7
+//	  the same, flushed            0.04s    0.07s      38,651       1.7
+//	  full                         0.16s    0.18s     130,900       1.9
+//	  unchanged                    0.02s    0.02s      38,210       1.8
+//	  one user more                0.03s    0.03s      44,508       1.8
 //	nodes = 1,000, output 11.1 MiB
-//	  sign and write               0.54s    1.01s     409,547       4.8
-//	  the same, each file synced   1.29s    1.83s     412,219       4.5
-//	  full                         1.69s    2.81s   1,722,056       9.0
-//	  unchanged                    0.21s    0.32s     418,632       9.7
-//	  one user more                0.23s    0.36s     449,041       9.4
+//	  sign and write               0.88s    1.41s     411,107       4.2
+//	  the same, flushed            0.91s    1.42s     411,124       4.2
+//	  full                         1.49s    2.22s   1,552,167       9.8
+//	  unchanged                    0.18s    0.29s     395,012       8.9
+//	  one user more                0.19s    0.29s     424,994       9.0
 //	nodes = 10,000, output 109.3 MiB
-//	  sign and write               6.50s   11.71s   4,033,415      31.7
-//	  the same, each file synced  12.27s   18.09s   4,058,240      29.9
-//	  full                        11.35s   19.20s  14,693,657      63.7
-//	  unchanged                    1.42s    2.51s   3,495,568      64.4
-//	  one user more                1.47s    2.56s   3,766,721      69.0
+//	  sign and write               5.06s    9.38s   4,030,409      22.5
+//	  the same, flushed            5.31s    9.41s   4,030,425      22.5
+//	  full                         9.27s   16.11s  14,616,287      60.9
+//	  unchanged                    1.65s    2.79s   3,269,421      63.3
+//	  one user more                1.64s    2.77s   3,540,261      66.1
 //
-// CMP-17 is about 10,000 nodes: full to sign-and-write is 1.75 by wall clock
-// and 1.64 by processor (limit 2), unchanged to full 0.12 and 0.13 (limit 0.2),
-// peak memory to output 0.58 (limit 4). The full compile is durable, what it is
-// measured against is not; against the durable one it takes 0.93 of the time.
-// The machine's disk is noisy: rounds differ by a fifth. Smaller retes pay for
-// their two flushes and for the ledger: at 1,000 nodes the ratio is 3.1, in all
-// 1.2 s more than signing alone. (The two smaller tables were measured before
-// each artifact was verified once instead of twice.)
+// CMP-17 is about 10,000 nodes: full to sign-and-write is 1.83 by wall clock
+// and 1.72 by processor (limit 2), unchanged to full 0.18 and 0.17 (limit 0.2),
+// peak memory to output 0.56 (limit 4). The full compile is durable, what it is
+// measured against is not; against the flushed one the ratio is 1.75. Another
+// quiet run of that day had 1.60 and 0.11: runs differ by more than a fifth.
+// The benchmark takes a minute and a half.
 //
-// From 1,000 to 10,000 nodes the time of a full compile grows 7 times and its
-// memory 7 times: what is not linear is the fixed part. Memory grows with the
+// Smaller retes have larger ratios (4.9 and 1.7 above, up to 2.6 for 1,000 nodes
+// in other runs) because part of the cost does not follow the artifacts: below
+// 256 nodes each file and each directory is synced by itself (signing for 100
+// nodes took 0.11 s instead of 0.04 s with a sync for each file, without any for
+// directories); and every compile reads the YAML and the certificates, writes
+// ledger and journal and waits for them, and renames what it staged.
+//
+// From 1,000 to 10,000 nodes the time of a full compile grows 6 times and its
+// memory 6 times: what is not linear is the fixed part. Memory grows with the
 // source and the plan, not with the tree, because payloads are projected when
 // they are compared and again when they are signed.
 //

@@ -37,26 +37,6 @@
 // set that is as it was written dials another one, or when no such set is left
 // to tell. Nobody is stranded before a node has a certificate; until then it is
 // allowed.
-//
-// # Cost
-//
-// A compile keeps no payload: a node is projected when it is compared, and again
-// when it is signed, and its set is on the disk before the next is made. An
-// untouched payload is known by its text, without parsing. Memory so grows with
-// the source and with one ledger line for each node, time with source and output
-// (CMP-17). BenchmarkCompile, on two processors that were busy with other work
-// besides, medians of one to three rounds, over several runs; "signing" is
-// envelope.Sign of the same artifacts and writing them without a sync:
-//
-//	nodes, services, reach   output     full/signing  unchanged/full  one user/full  peak/output
-//	   100,    100,     10    0.7 MiB   2.6           0.14            0.21           2.9
-//	 1,000,  1,000,     20   11.1 MiB   1.5 to 2.2    0.11 to 0.26    0.13 to 0.23   0.8 to 1.0
-//	10,000,  1,000,     20  109.3 MiB   1.5 to 1.7    0.13 to 0.23    0.08 to 0.32   0.5 to 0.6
-//
-// These are ratios of wall time. By processor time, full/signing was 1.5 to 3.1
-// (2.4 and 3.1 for the largest), 1.2 to 2.0 against signing that syncs each file
-// as well, and unchanged/full 0.09 to 0.13. What a full compile has on top is the
-// reading back of what it signed (CMP-16), a sync and a rename for each file.
 package compiler
 
 import (
