@@ -24,6 +24,10 @@
 // It holds no key and no secret, and nothing that the repository of the compiled
 // tree does not have, but for the floors of nodes that have departed.
 //
+// Memory: the tree once and, while one is published, the new one beside it. Under
+// load there are up to 32 MiB of garbage on top, which is what keeps the collector
+// from running all the time.
+//
 // When it is lost: no node stops, and none is changed. Agents go on with what they
 // have and ask again. Nothing can be published until a coordinator is back, so that
 // nobody can be added or revoked.
@@ -57,14 +61,15 @@
 //
 // A damaged file: the start sets it aside, says so in the log (FL3123, FL3124) and
 // in the agent's status, and fetches get 503 until a publish, which is the cure
-// (CRD-7). Nothing is deleted; remove what was set aside by hand.
+// (CRD-7); each start until then says so again. Nothing is deleted; remove what was
+// set aside by hand, once it is cured.
 //
 // FL3125, state of a newer program: nothing was touched. Upgrade flor-coordinator;
 // to stay with the old one, move the files away and publish again.
 //
-// Disk full, or the directory may not be written: publishes get 507 and change
-// nothing, fetches are served on, also after a start. Make room and publish again.
-// A publish needs room for the tree once more.
+// Disk full or read-only, or the directory may not be written: publishes get 507 and
+// change nothing, fetches are served on, also after a start. Make room and publish
+// again. A publish needs room for the tree once more.
 //
 // A publish is refused as a version conflict: the tree is older than what was
 // published from elsewhere; pull and compile on top of it. If the record is wrong,
