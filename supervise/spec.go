@@ -186,10 +186,25 @@ func (s *Spec) check() error {
 	if s.Refused == "" && !filepath.IsAbs(s.Path) {
 		return refuse("FL2301", "bad-spec", "%s: executable %q is not an absolute path", s.Name, s.Path)
 	}
+	if slices.ContainsFunc(slices.Concat([]string{s.Path, s.Dir}, s.Args, s.Env), hasNUL) {
+		return refuse("FL2301", "bad-spec", "%s: a NUL in path, directory, arguments or environment", s.Name)
+	}
 	if s.Marker != "" && (!strings.Contains(s.Marker, "=") || !slices.Contains(s.Env, s.Marker)) {
 		return refuse("FL2301", "bad-spec", "%s: marker %q is no entry of its environment", s.Name, s.Marker)
 	}
 	return nil
+}
+
+func hasNUL(s string) bool { return strings.ContainsRune(s, 0) }
+
+// clone copies specs with the texts that they refer to: what a child was given is
+// compared with what it is given next, and is used again at its next spawn.
+func clone(specs []Spec) []Spec {
+	specs = slices.Clone(specs)
+	for i := range specs {
+		specs[i].Args, specs[i].Env = slices.Clone(specs[i].Args), slices.Clone(specs[i].Env)
+	}
+	return specs
 }
 
 // sameAs reports whether a process spawned from s need not change for n.

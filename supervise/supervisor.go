@@ -2,12 +2,15 @@ package supervise
 
 import (
 	"context"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Options are what a Supervisor is made with. The zero value works.
@@ -163,11 +166,27 @@ func (s *Supervisor) endSurvivors(ctx context.Context) error {
 	if s.opts.RunDir == "" {
 		return nil
 	}
+	if err := checkRunDir(s.opts.RunDir); err != nil {
+		return err
+	}
 	survivors, err := EndSurvivors(ctx, s.opts.RunDir, Policy{}.withDefaults().RestartGrace)
 	for _, v := range survivors {
 		s.log.Warn("ended a process that an earlier supervisor had left", "workload", v.Name, "pid", v.PID)
 	}
 	return err
+}
+
+// checkRunDir refuses one in which no child could be recorded, so that none would
+// ever be spawned.
+func checkRunDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		return refuse("FL2302", "bad-record", "the run directory has to be there: %w", err)
+	}
+	return nil
 }
 
 // announce records by what a child that is going to be spawned is found.
@@ -206,17 +225,19 @@ func (s *Supervisor) stopAll() {
 // started, changed ones offered their change or restarted, and those that are
 // no longer listed are stopped in reverse order (SUP-8). It returns when all
 // have been told, not when they have done it. Before Run it only sets the
-// list that Run starts with. A list that cannot be supervised, and a
-// supervisor that has ended, are an *[Error], and nothing changes.
+// list that Run starts with. specs stay the caller's, who may change them and
+// apply them again. A list that cannot be supervised, and a supervisor that has
+// ended, are an *[Error], and nothing changes.
 func (s *Supervisor) Apply(ctx context.Context, specs []Spec) error {
 	if err := checkSpecs(specs); err != nil {
 		return err
 	}
+	specs = clone(specs)
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	switch s.phase {
 	case idle:
-		s.pending = slices.Clone(specs)
+		s.pending = specs
 	case running:
 		s.apply(ctx, specs)
 	case over:
@@ -262,7 +283,7 @@ func (s *Supervisor) applyOne(ctx context.Context, spec Spec) {
 
 // Restart stops and starts one child, and revives a Rejected or CrashLooping
 // one at once. It does not wait for it. An unknown name is an *[Error], and
-// so is a child that was Refused.
+// so is any while the supervisor does not run, and a child that was Refused.
 func (s *Supervisor) Restart(name string) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()

@@ -469,6 +469,21 @@ func TestTheSameRevisionLeavesTheProcessAlone(t *testing.T) {
 	await(t, s, "a", func(st supervise.Status) bool { return st.Tag == "v2" })
 }
 
+// SUP-10: the caller may keep its list, change it and apply it again.
+func TestAListThatIsChangedInPlaceIsAChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	specs := []supervise.Spec{sh("a", `echo >`+dir+`/$V; `+sleeper)}
+	specs[0].Env = []string{"V=v1", "PATH=/usr/bin:/bin"}
+	s := run(t, supervise.Options{}, specs...)
+	awaitText(t, filepath.Join(dir, "v1"))
+	specs[0].Env[0] = "V=v2"
+	if err := s.Apply(t.Context(), specs); err != nil {
+		t.Fatal(err)
+	}
+	awaitText(t, filepath.Join(dir, "v2"))
+}
+
 // SUP-7: a refusal of the caller is a state, not a crash.
 func TestARefusedSpecIsNotSpawned(t *testing.T) {
 	t.Parallel()
@@ -595,6 +610,7 @@ func TestListsThatCannotBeSupervisedAreRefused(t *testing.T) {
 			{Name: "b", Path: "/bin/sh", Marker: "K=v", Env: []string{"K=v"}},
 		}, "marker"},
 		{"an executable by bare name", []supervise.Spec{{Name: "a", Path: "sh"}}, "absolute"},
+		{"a NUL in the environment", []supervise.Spec{{Name: "a", Path: "/bin/sh", Env: []string{"K=\x00"}}}, "NUL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -605,6 +621,18 @@ func TestListsThatCannotBeSupervisedAreRefused(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// SUP-9: without a place for its record a supervisor would spawn nothing.
+func TestARunDirectoryThatIsNotThereIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"absent": filepath.Join(t.TempDir(), "no"), "a file": os.Args[0]} {
+		err := supervise.New(supervise.Options{RunDir: dir}).Run(t.Context())
+		var refusal *supervise.Error
+		if !errors.As(err, &refusal) || refusal.Code() != "FL2302" || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
