@@ -93,6 +93,11 @@
 //     times the quiet one. Beside a program that only parses the same tree, and has
 //     nothing to do with the relay, it is 2.3 to 3.2 times that, because a reader
 //     waits for a processor and not for a lock. Without the rests it was 3.6 to 5.
+//   - By go test ./relay -bench ., which takes 10 s, on the same day, without a
+//     network but for the third: 0.7 µs for a 304, 2 µs for a set of 128 KiB, 39 µs
+//     for a 304 with its client, 0.20 s for a publish of 10,000 nodes (23 MB), of
+//     which 0.08 s are parsing. Of 10,000 watchers in memory each costs 12.8 KiB,
+//     and a publish that touches all of them has reached the last in 0.13 s.
 //   - An idle watcher costs 22.4 KiB beyond the kernel's socket. Of 10,000, the last
 //     of 100 that a publish touched was answered 5 ms after the publish was, and
 //     the last of all others 0.7 s after SIGTERM (TestTenThousandWatches there). Of
