@@ -102,6 +102,9 @@ func (o Options) judge(ctx context.Context, c Case, times int) (Verdict, error) 
 		if err == nil {
 			err = c.Check(ctx)
 		}
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("the run was ended before the case was: %w", ctx.Err())
+		}
 		if err != nil && times > 1 {
 			err = fmt.Errorf("run %d of %d: %w", n+1, times, err)
 		}

@@ -107,6 +107,17 @@ func TestARunThatIsEndedIsNoSuccess(t *testing.T) {
 	}
 }
 
+// TestARunThatIsEndedBlamesNobody: what a case says of a program that it was kept
+// from watching to the end is not true.
+func TestARunThatIsEndedBlamesNobody(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	report := Run(ctx, Target{}, []Case{caseThat("a", "x", func() error { cancel(); return bad() })}, Options{})
+	if got := report.Cases[0].Words; got != "the run was ended before the case was: context canceled" {
+		t.Error(got)
+	}
+}
+
 func TestAClaimOfNothingThatThereIsIsRefused(t *testing.T) {
 	t.Parallel()
 	cases := []Case{caseThat("a", "x", good)}
