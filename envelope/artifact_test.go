@@ -366,3 +366,14 @@ func replaceOnce(t testing.TB, text []byte, old, new string) []byte {
 	}
 	return []byte(strings.Replace(string(text), old, new, 1))
 }
+
+// ENV-1: an empty file is told as one.
+func TestAnEmptyTextIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", " \n"} {
+		_, err := envelope.Parse([]byte(text))
+		if refusal := new(envelope.Refusal); !errors.As(err, &refusal) || refusal.Reason != envelope.NotJSON || !strings.Contains(err.Error(), "the text is empty") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package envelope
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -144,6 +145,8 @@ func syntax(err error) error {
 		return nil
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return refuse(DuplicateName, "%s", clip(err.Error()))
+	case errors.Is(err, io.EOF):
+		return refuse(NotJSON, "the text is empty")
 	default:
 		return refuse(NotJSON, "%s", clip(err.Error()))
 	}

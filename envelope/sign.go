@@ -151,6 +151,9 @@ func signObject(unsigned any, id spiffeid.ID, key crypto.Signer) (signed, error)
 
 // sign signs the canonical form.
 func sign(form []byte, id spiffeid.ID, key crypto.Signer) (Signature, ed25519.PublicKey, error) {
+	if key == nil {
+		return Signature{}, nil, refuse(UnsignableDraft, "there is no key to sign as %s: it is nil", id)
+	}
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok {
 		return Signature{}, nil, refuse(UnsignableDraft, "the key of %s is not an Ed25519 key", id)

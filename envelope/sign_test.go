@@ -155,6 +155,7 @@ func TestDraftsThatCannotBeSigned(t *testing.T) {
 		"a payload of channels":      {but(func(d *envelope.Draft) { d.Payload = make(chan int) }), primary, primary.Key, envelope.UnsignableDraft},
 		"a payload too large":        {but(func(d *envelope.Draft) { d.Payload = strings.Repeat("x", envelope.MaxEnvelope) }), primary, primary.Key, envelope.TooLarge},
 		"an ECDSA key":               {good, primary, ec, envelope.UnsignableDraft},
+		"no key":                     {good, primary, nil, envelope.UnsignableDraft},
 		"a key that fails":           {good, primary, oddSigner{public: other.Public()}, envelope.UnsignableDraft},
 		"a key that is another":      {good, primary, oddSigner{primary.Cert.PublicKey, other}, envelope.BadSignature},
 	}

@@ -126,7 +126,7 @@ func checkMembers(node string, members []envelope.Verified, root envelope.Verifi
 		case core.Plane != envelope.Mgmt:
 			return incoherent(WrongPlane, core.Ref(), "a mgmt set has no artifact of plane %q", core.Plane)
 		case core.Node != node:
-			return incoherent(WrongNode, core.Ref(), "the set is for node %s", node)
+			return incoherent(WrongNode, core.Ref(), "it is for node %s, and a set of node %q is wanted", core.Node, node)
 		case core.Version != root.Core().Version:
 			return incoherent(WrongVersion, core.Ref(), "it has version %d, and the root %d", core.Version, root.Core().Version)
 		case names[name]:
@@ -166,7 +166,7 @@ func checkInventory(agent *Agent, members []envelope.Verified, root envelope.Ver
 // the root's signer (ENV-12), all of them together by [CheckSet]. It is the one
 // way from bytes to a [Set].
 //
-// The error is an [*envelope.Refusal] or a [*SetError].
+// The error matches, with errors.As, an [*envelope.Refusal] or a [*SetError].
 func VerifySet(h envelope.Held, node string, members [][]byte, now time.Time) (*Set, error) {
 	at, err := probeRoot(members)
 	if err != nil {
