@@ -40,6 +40,21 @@ func TestTheTenantKeepsTheContract(t *testing.T) {
 	suite.Run(t, self)
 }
 
+// The command in doc.go runs on files.json.
+func TestTheArtifactForTryingByHandIsOne(t *testing.T) {
+	t.Parallel()
+	a, err := program.ReadArtifact("files.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Listen string `json:"listen"`
+	}
+	if err := program.DecodePayload(a, &config); err != nil || a.Name != "files" || config.Listen == "" {
+		t.Errorf("artifact %s has %+v, %v", a.Ref(), config, err)
+	}
+}
+
 func TestTheExampleHasFewerThanThirtyLines(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("main.go")
