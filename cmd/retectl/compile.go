@@ -33,6 +33,7 @@ func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	c.noteGone(ctx, opts.Dir)
 	result, err := compiler.Compile(ctx, opts)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/envelope"
 )
 
 func diffCommand(c *console) *cli.Command {
@@ -191,7 +192,11 @@ func workloadLines(changes []compiler.WorkloadChange) []string {
 	}
 	var nodes grouped
 	for _, w := range changes {
-		nodes.add(w.Workload+" "+words[w.Action], w.Node)
+		what := w.Workload + " " + words[w.Action]
+		if w.Workload == envelope.AgentName {
+			what = "the agent takes its new settings in place"
+		}
+		nodes.add(what, w.Node)
 	}
 	var lines []string
 	for _, what := range nodes.keys {

@@ -23,7 +23,7 @@ var advice = map[reason]struct{ cause, fix string }{
 	reasonNoPassphrase: {"A key or a bundle is encrypted, and retectl runs without a terminal.",
 		"Say --passphrase-file (for a bundle --bundle-passphrase-file), or set RETECTL_PASSPHRASE."},
 	reasonConflict: {"Somebody else published since, from another clone or branch; or the ledger was lost.",
-		"Fetch everybody's YAML (git pull), compile and publish again."},
+		"Commit what the ledger has learnt, fetch everybody's YAML (git pull), compile and publish again."},
 	reasonInsideRepository: {"Everybody who has a clone would have the key.", "Choose a place outside of the repository."},
 	reasonTooLarge:         {"The name is that of another file.", "Name the right one."},
 	reasonNotTaken: {"The agent has not fetched yet, refused the set, or could not start what is in it. What was published stays published.",

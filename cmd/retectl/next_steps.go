@@ -15,6 +15,16 @@ func (c *console) noteRelease(ctx context.Context, dir string, v *compiler.View)
 	c.noteUnpublished(dir, v)
 }
 
+// noteGone warns of records that git has and that are gone here: whoever goes on
+// without them has forgotten which versions were used and which certificates
+// must not be believed.
+func (c *console) noteGone(ctx context.Context, dir string) {
+	listed, err := git(ctx, dir, "ls-files", "--deleted", "--", ":(glob)"+compiler.RecordsPath+"/*.json*")
+	if gone := strings.Fields(string(listed)); err == nil && len(gone) > 0 {
+		c.say("warning: git has what is gone here: %s; without it, versions and certificates that were revoked are forgotten: \"git checkout -- %s\" brings it back", strings.Join(gone, ", "), compiler.RecordsPath)
+	}
+}
+
 // noteUncommitted asks git whether everything below .flor is committed. Where
 // there is no git, or dir is no repository of it, there is nothing to say.
 func (c *console) noteUncommitted(ctx context.Context, dir string) {

@@ -49,6 +49,7 @@ func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	c.noteGone(ctx, from.Dir)
 	c.noteStale(ctx, from)
 	nodes, err := c.deliver(ctx, from.Dir, way)
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *console) learn(doc *compiler.Document, conflict *client.VersionConflict
 		return err
 	}
 	if len(unbelieved) == 0 {
-		return refuse(reasonConflict, "the coordinator holds other sets of %s; the ledger has learnt their versions: make sure that you have everybody's YAML (git pull), then compile and publish again", count(len(conflicts), "node"))
+		return refuse(reasonConflict, "the coordinator holds other sets of %s; the ledger has learnt their versions: commit it, get everybody's YAML (git pull), then compile and publish again", count(len(conflicts), "node"))
 	}
 	names, highest := summary(unbelieved)
 	return refuse(reasonConflict, "the coordinator's versions of %s are too far from ours to be believed; if it is our ledger that was lost, compile with --floor %d; if it is the coordinator that is wrong, run \"flor-coordinator reset\" on its machine", names, highest)
