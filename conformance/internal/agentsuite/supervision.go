@@ -245,7 +245,7 @@ func checkSignalled(t *trial.T, n *node.Node) {
 	n.Workloads.Does("app", "kill -KILL $$")
 	started(n, node.Tenant("app", 1))
 	n.Workloads.Await("start", "app", 2)
-	n.Until("the last exit of a killed workload must name the signal", func(s node.Status) bool {
+	n.Until("the last exit of a killed workload must have code -1 and name the signal", func(s node.Status) bool {
 		w := s.Of("app")
 		return w.LastExit != nil && w.LastExit.Signal != "" && w.LastExit.Code == -1
 	})
@@ -436,6 +436,6 @@ func checkEdges(t *trial.T, n *node.Node) {
 		}
 	}
 	if told != 1 {
-		t.Fatalf("a trouble that five syncs met is logged %d times; it must be once, when it begins", told)
+		t.Fatalf("a trouble that five syncs met is logged with its reason, unknown-node, %d times; it must be once, when it begins", told)
 	}
 }

@@ -307,6 +307,7 @@ func checkTooLargeAnswer(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1))
 	var sent atomic.Int64
 	n.Coordinator.Answer(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", "67108865") // 64 MiB and one
 		chunk := bytes.Repeat([]byte(" "), 1<<20)
 		for range 64 {

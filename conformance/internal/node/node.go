@@ -100,7 +100,7 @@ func (n *Node) Start() *trial.Process {
 // Serve starts the agent and waits for its first sync to have ended.
 func (n *Node) Serve() Status {
 	n.Start()
-	return n.Until("the agent must open its control socket and end a first sync", func(s Status) bool {
+	return n.Until("the agent must open its control socket, tell the pid of the process that was started in its status (a wrapper must exec it), and end a first sync", func(s Status) bool {
 		return s.LastSync != nil && s.Agent.PID == n.Agent.PID()
 	})
 }
