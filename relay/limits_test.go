@@ -188,6 +188,24 @@ func TestUploadsShareABoundedMemory(t *testing.T) {
 	}
 }
 
+// CRD-8: what a body held is free again once its publish is answered, whatever
+// became of it.
+func TestAnAnsweredPublishHoldsNoMemory(t *testing.T) {
+	t.Parallel()
+	r, err := New(t.Context(), new(Memory), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := treeAt(t, map[string]uint64{"alpha": 1}).Document()
+	for status, body := range map[int][]byte{200: good, 400: good[1:]} {
+		w := httptest.NewRecorder()
+		r.PublishHandler().ServeHTTP(w, httptest.NewRequest("POST", "/publish/mgmt", bytes.NewReader(body)))
+		if held := r.uploads.held.Load(); w.Code != status || held != 0 {
+			t.Errorf("%d %s; %d bytes are held", w.Code, w.Body, held)
+		}
+	}
+}
+
 // spaces is a body that never ends.
 type spaces struct{ read int }
 

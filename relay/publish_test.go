@@ -159,6 +159,34 @@ func TestAnUnknownOutcomeEndsTheRelay(t *testing.T) {
 	}
 }
 
+// lost is a storage whose first swap has an unknown outcome.
+type lost struct {
+	relay.Memory
+	swaps int
+}
+
+func (l *lost) Swap(ctx context.Context, old relay.Revision, next relay.State) (relay.Revision, error) {
+	if l.swaps++; l.swaps == 1 {
+		return 0, &relay.UnknownOutcome{Err: errors.New("sync failed")}
+	}
+	return l.Memory.Swap(ctx, old, next)
+}
+
+// SET-2, CRD-4: once nobody knows what is on disk, nothing is written over it.
+func TestNothingIsStoredAfterAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	storage := new(lost)
+	h := newHarness(t, storage)
+	for range 2 {
+		if status, body := h.post(document(nodeSet("alpha", 1, "a"))); status != 500 {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if storage.swaps != 1 || h.Published() != nil {
+		t.Errorf("%d swaps, published %v", storage.swaps, h.Published())
+	}
+}
+
 // obeying is a storage that gives up when the context of a swap has ended.
 type obeying struct{ relay.Memory }
 

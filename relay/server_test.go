@@ -213,6 +213,31 @@ func TestASlowReaderDelaysNobody(t *testing.T) {
 	})
 }
 
+// CRD-8: progress is what counts for answers, too: one may take minutes, while
+// it is taken.
+func TestAnAnswerThatMovesMayTakeMinutes(t *testing.T) {
+	inBubble(t, syncing, func(t *testing.T, listener *pipes, h *harness) {
+		doc := document(nodeSet("alpha", 1, strings.Repeat("x", 512<<10)))
+		h.mustPost(doc)
+		conn := listener.dial()
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /artifact/mgmt/alpha HTTP/1.1\r\nHost: x\r\n\r\n")
+		begun := time.Now()
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		for err == nil {
+			time.Sleep(14 * time.Second) // the bubble's time
+			_, err = io.CopyN(&got, resp.Body, 64<<10)
+		}
+		if err != io.EOF || !bytes.Equal(got.Bytes(), doc) || time.Since(begun) < 3*time.Minute {
+			t.Errorf("%d bytes of %d after %s: %v", got.Len(), len(doc), time.Since(begun), err)
+		}
+	})
+}
+
 // CRD-8: an answer without a body must be taken as well: who asks on and on and
 // reads nothing is ended.
 func TestAnAnswerThatNobodyTakesIsGivenUp(t *testing.T) {
