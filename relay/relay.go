@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -53,6 +54,9 @@ type snapshot struct {
 // New reads what is stored and makes a relay that serves it. Damage that the
 // storage reports is logged and does not keep it from starting (CRD-7).
 func New(ctx context.Context, storage Storage, opts Options) (*Relay, error) {
+	if storage == nil {
+		return nil, errors.New("a relay needs a storage and was given none: use OpenFileStore, or new(Memory)")
+	}
 	requests := newRequests()
 	r := &Relay{
 		storage:   storage,

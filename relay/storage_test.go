@@ -278,3 +278,10 @@ func marksOf(doc []byte) map[string]bool {
 	}
 	return marks
 }
+
+func TestARelayWithoutAStorageIsRefused(t *testing.T) {
+	t.Parallel()
+	if r, err := relay.New(t.Context(), nil, relay.Options{}); err == nil || r != nil {
+		t.Errorf("made %v, %v", r, err)
+	}
+}
