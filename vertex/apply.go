@@ -11,7 +11,8 @@ import (
 // and closed, and connections that are no longer allowed have been ended
 // (VTX-8, VTX-16). It fails with a *PayloadError for a payload that cannot be
 // served and with [ErrRestart] for one that needs a new vertex; then nothing
-// has changed.
+// has changed. The payload is copied, so that it may be the one of before with
+// some of it changed.
 func (v *Vertex) Apply(payload *schema.Vertex) error {
 	v.applying.Lock()
 	defer v.applying.Unlock()

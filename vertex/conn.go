@@ -2,8 +2,10 @@ package vertex
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +16,8 @@ import (
 // net.Conn with the ends of TCP: CloseWrite is FIN, Abort is RST. Like any
 // net.Conn it may be used by several goroutines at once, and must be closed: a
 // vertex waits for the connections that were dialled on it when Run ends.
+// Deadlines and addresses are those of net.Conn, too; an address says where the
+// packets go, and [Conn.Peer] who is there.
 type Conn struct {
 	leg
 	pair
@@ -50,9 +54,7 @@ func (c *Conn) Reason() Reason { return Reason(c.reason.Load()) }
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.leg.Read(p)
 	c.received.Add(float64(n))
-	if err != nil && err != io.EOF {
-		c.note(c.blame(err))
-	}
+	c.failed(err)
 	return n, err
 }
 
@@ -60,11 +62,22 @@ func (c *Conn) Read(p []byte) (int, error) {
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.leg.Write(p)
 	c.sent.Add(float64(n))
-	if err != nil {
-		c.note(c.blame(err))
-	}
+	c.failed(err)
 	return n, err
 }
+
+// failed notes why a read or a write found the connection ended. A clean end is
+// only one of two, and a deadline that is over is no end at all.
+func (c *Conn) failed(err error) {
+	if err == nil || err == io.EOF || errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	c.note(c.blame(err))
+}
+
+// CloseWrite ends this direction cleanly: the peer reads io.EOF after all that
+// was written, and may go on sending.
+func (c *Conn) CloseWrite() error { return c.leg.CloseWrite() }
 
 func (c *Conn) note(r Reason) { c.reason.CompareAndSwap(0, uint32(r)) }
 
@@ -78,29 +91,64 @@ func (c *Conn) Abort() {
 // Close ends the connection. What the peer has sent and nobody read is lost,
 // and a peer that goes on sending sees a reset.
 func (c *Conn) Close() error {
+	c.note(Completed) // before a reader who is woken by it can blame the peer
 	err := c.leg.Close()
-	c.note(Completed)
 	c.once.Do(func() { c.done(c.Reason()) })
 	return err
 }
 
 // Dial connects a local principal to a target under the same rules as a
-// SOCKS5 client's request (VTX-10, VTX-17). The error is an *Error. It needs a
-// vertex that runs, and takes at most 10 s, or until ctx is done; a connection
-// that has been made does not depend on ctx.
+// SOCKS5 client's request (VTX-10, VTX-17). It takes at most 10 s, or until ctx
+// is done; a connection that has been made does not depend on ctx. The error is
+// an *Error: NoTransport before [Vertex.Run], which is why a program calls
+// [Vertex.WaitReady] first, VertexStopping once the vertex drains, and ClientLeft
+// or NoAnswer, with the error of ctx below it, where ctx was done.
 func (v *Vertex) Dial(ctx context.Context, initiator, target spiffeid.ID) (*Conn, error) {
 	p := pair{initiator, target}
 	leave, ok := v.enter()
 	if !ok {
-		return nil, &Error{Reason: VertexStopping, From: initiator, To: target}
+		return nil, v.away(p)
 	}
-	way, err := v.open(ctx, p)
+	way, err := v.openFor(ctx, p)
 	if err != nil {
 		leave()
 		return nil, err
 	}
 	return v.newConn(way, p, leave), nil
 }
+
+// openFor opens a way for a caller who may give up.
+func (v *Vertex) openFor(ctx context.Context, p pair) (opened, error) {
+	if ctx.Err() != nil {
+		return opened{}, gaveUp(ctx, p)
+	}
+	way, err := v.open(ctx, p)
+	if err != nil && ctx.Err() != nil {
+		return opened{}, gaveUp(ctx, p)
+	}
+	return way, err
+}
+
+// gaveUp is the error for a caller whose context is done.
+func gaveUp(ctx context.Context, p pair) *Error {
+	e := &Error{Reason: ClientLeft, From: p.initiator, To: p.target, Err: ctx.Err()}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Reason = NoAnswer
+	}
+	return e
+}
+
+// away says why a vertex that does not run serves nobody.
+func (v *Vertex) away(p pair) *Error {
+	v.stateMu.Lock()
+	defer v.stateMu.Unlock()
+	if v.stopped {
+		return &Error{Reason: VertexStopping, From: p.initiator, To: p.target}
+	}
+	return &Error{Reason: NoTransport, From: p.initiator, To: p.target, Err: errNotRunning}
+}
+
+var errNotRunning = errors.New("it does not run yet: call Run, and WaitReady before Dial")
 
 // newConn counts a connection as open until it is closed.
 func (v *Vertex) newConn(way opened, p pair, leave func()) *Conn {
@@ -160,15 +208,20 @@ func (v *Vertex) Listen(target spiffeid.ID) (*Listener, error) {
 		return nil, &Error{Reason: VertexStopping, To: target}
 	}
 	if u, ok := v.tables.Load().upstream[target]; !ok || !u.embedded {
-		return nil, &Error{Reason: UnknownTarget, To: target}
+		return nil, &Error{Reason: UnknownTarget, To: target, Err: errNotEmbedded}
 	}
 	l := &Listener{target: target, conns: make(chan *Conn, backlog), closed: make(chan struct{})}
 	l.forget = func() { v.listeners.CompareAndDelete(target, l) }
 	if _, taken := v.listeners.LoadOrStore(target, l); taken {
-		return nil, &Error{Reason: TooMany, To: target}
+		return nil, &Error{Reason: TooMany, To: target, Err: errTaken}
 	}
 	return l, nil
 }
+
+var (
+	errNotEmbedded = errors.New(`the payload has no io of kind "embedded" for it`)
+	errTaken       = errors.New("somebody else listens for it already")
+)
 
 // Accept waits for the next connection, a *Conn whose Peer is the initiator.
 // After Close, and when the vertex has ended, it returns net.ErrClosed.

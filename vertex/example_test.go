@@ -152,3 +152,38 @@ func call(ctx context.Context, v *vertex.Vertex) error {
 	fmt.Println(string(greeting))
 	return err
 }
+
+// The lists of a vertex that runs are changed by changing its payload and applying
+// it again; whoever is connected and no longer allowed is cut off. What differs in
+// more than lists, links, revocations and local ports needs a new vertex.
+func ExampleVertex_Apply() {
+	now := payload()
+	v, err := vertex.New(now, certificates{}, vertex.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = v.Run(ctx) })
+	defer running.Wait()
+	defer stop()
+	if err := v.WaitReady(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	now.Ingress = nil
+	fmt.Println(v.Apply(now))
+	_, err = v.Dial(ctx, alice, web)
+	if refusal, ok := errors.AsType[*vertex.Error](err); ok {
+		fmt.Println(refusal.Reason, refusal.Reason.Code(), "worth another try:", refusal.Reason.Again())
+	}
+
+	now.ConnectionManager.Adapters[0].Listen = "127.0.0.1:4433"
+	fmt.Println(errors.Is(v.Apply(now), vertex.ErrRestart))
+	// Output:
+	// <nil>
+	// denied-ingress FL4102 worth another try: false
+	// true
+}

@@ -56,9 +56,9 @@ func newKeyring(source Identities, ids []spiffeid.ID) (*keyring, error) {
 // load reads everything again. A principal whose material can no longer be
 // read keeps what it had: handshakes judge its validity anyway.
 func (k *keyring) load(ids []spiffeid.ID) error {
-	bundle, err := k.source.Bundle()
+	bundle, err := readBundle(k.source)
 	if err != nil {
-		return fmt.Errorf("reading the CA of the trust domain: %w", err)
+		return err
 	}
 	old := k.current.Load()
 	next := &keys{bundle, map[spiffeid.ID]*material{}, map[spiffeid.ID]error{}}
@@ -77,6 +77,25 @@ func (k *keyring) load(ids []spiffeid.ID) error {
 	return nil
 }
 
+var (
+	errNoIdentities = errors.New("there are no identities: ids is nil")
+	errNoBundle     = errors.New("Identities.Bundle returned neither a bundle nor an error")
+)
+
+func readBundle(source Identities) (*x509bundle.Bundle, error) {
+	if source == nil {
+		return nil, errNoIdentities
+	}
+	bundle, err := source.Bundle()
+	if err == nil && bundle == nil {
+		err = errNoBundle
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA of the trust domain: %w", err)
+	}
+	return bundle, nil
+}
+
 var errNoCertificate = errors.New("the identity has no certificate")
 
 func (k *keyring) read(id spiffeid.ID) (*material, error) {
@@ -84,7 +103,7 @@ func (k *keyring) read(id spiffeid.ID) (*material, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(svid.Certificates) == 0 {
+	if svid == nil || len(svid.Certificates) == 0 {
 		return nil, errNoCertificate
 	}
 	m := &material{leaf: svid.Certificates[0], print: fingerprint(svid.Certificates[0])}

@@ -200,12 +200,26 @@ type Error struct {
 	Err      error       // what lies below, or nil
 }
 
+// Error prints code, reason, the pair as far as it is known, and words.
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s %s: from %s to %s: %s", e.Reason.Code(), e.Reason, e.From, e.To, e.Reason.Meaning())
+	text := fmt.Sprintf("%s %s: %s%s", e.Reason.Code(), e.Reason, e.who(), e.Reason.Meaning())
 	if e.Err == nil {
 		return text
 	}
 	return text + ": " + e.Err.Error()
+}
+
+// who names those ends that are known.
+func (e *Error) who() string {
+	switch {
+	case !e.From.IsZero() && !e.To.IsZero():
+		return fmt.Sprintf("from %s to %s: ", e.From, e.To)
+	case !e.From.IsZero():
+		return fmt.Sprintf("from %s: ", e.From)
+	case !e.To.IsZero():
+		return fmt.Sprintf("to %s: ", e.To)
+	}
+	return ""
 }
 
 // Code is the code of the reason.

@@ -64,13 +64,16 @@ type Vertex struct {
 	work     sync.WaitGroup
 }
 
-// New prepares a vertex for a payload, without opening anything. It fails with
-// a *PayloadError for a payload that it cannot serve, and with another error
-// when the CA cannot be read or a counter cannot be registered.
+// New prepares a vertex for a payload, without opening anything, so that one
+// that is never run need not be closed. The payload is copied and stays the
+// caller's. It fails with a *PayloadError for a payload that it cannot serve, and
+// with another error when the CA cannot be read or a counter cannot be registered:
+// two vertices in one process want a Registerer each, such as that of
+// prometheus.WrapRegistererWith.
 func New(payload *schema.Vertex, ids Identities, opts Options) (*Vertex, error) {
-	bundle, err := ids.Bundle()
+	bundle, err := readBundle(ids)
 	if err != nil {
-		return nil, fmt.Errorf("reading the CA of the trust domain: %w", err)
+		return nil, err
 	}
 	t, err := readPayload(payload, bundle.TrustDomain())
 	if err != nil {
@@ -81,7 +84,10 @@ func New(payload *schema.Vertex, ids Identities, opts Options) (*Vertex, error) 
 		return nil, err
 	}
 	v := assemble(opts, t, keys)
-	return v, v.meter.register(opts.Registerer)
+	if err := v.meter.register(opts.Registerer); err != nil {
+		return nil, fmt.Errorf("registering the vertex's counters: %w", err)
+	}
+	return v, nil
 }
 
 func assemble(opts Options, t *tables, keys *keyring) *Vertex {
