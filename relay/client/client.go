@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -188,6 +189,9 @@ type Conflict = wire.Conflict
 // *VersionConflict, *TooLarge, *NotStored, *OutcomeUnknown, *Unavailable,
 // *Unexpected, *ProxyRefused, *Unreachable, or the context's own.
 func (c *Client) Publish(ctx context.Context, doc io.Reader, size int64) (Result, error) {
+	if doc == nil {
+		return Result{}, errors.New("there is no tree to publish: doc is nil")
+	}
 	if size > envelope.MaxSetPublish {
 		return Result{}, &TooLarge{Limit: envelope.MaxSetPublish, Reason: fmt.Sprintf("the tree has %d bytes", size)}
 	}

@@ -232,6 +232,14 @@ func TestPublishTellsTheRowsApart(t *testing.T) {
 	}
 }
 
+func TestPublishWithoutADocumentIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, client.Options{BaseURL: "http://127.0.0.1:1"})
+	if _, err := c.Publish(t.Context(), nil, 0); err == nil || !strings.Contains(err.Error(), "doc is nil") {
+		t.Errorf("published nothing: %v", err)
+	}
+}
+
 // CRD-9: the names in an outcome are a relay's words, and are printed to terminals.
 func TestNamesOfAnOutcomeAreHarmless(t *testing.T) {
 	t.Parallel()
