@@ -90,7 +90,10 @@ func (d *Daemon) Close() {
 	_ = os.Remove(d.path)
 }
 
+// close ends the socket for those who send to it, also while a process of another
+// case that is just being started still has it.
 func (s *socket) close() {
+	_ = s.conn.CloseRead()
 	_ = s.conn.Close()
 	if s.ended != nil {
 		<-s.ended
