@@ -24,9 +24,7 @@
 // It holds no key and no secret, and nothing that the repository of the compiled
 // tree does not have, but for the floors of nodes that have departed.
 //
-// Memory: the tree once and, while one is published, the new one beside it. Under
-// load there are up to 32 MiB of garbage on top, which is what keeps the collector
-// from running all the time.
+// Memory: the tree once and, while one is published, the new one beside it.
 //
 // When it is lost: no node stops, and none is changed. Agents go on with what they
 // have and ask again. Nothing can be published until a coordinator is back, so that

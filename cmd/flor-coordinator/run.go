@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,21 +21,12 @@ import (
 // kills after 10 s (SUP-4).
 const drainTime = 8 * time.Second
 
-// heapRoom is memory, in bytes, that is counted and never touched, so that it costs
-// none by itself: the collector lets garbage grow to as much before it runs.
-// Without it there are a hundred runs a second when many ask, because a coordinator
-// with a small tree needs less than 2 MiB, and they are a quarter of what an answer
-// costs. A share of the heap by GOGC would be too much for one with a large tree.
-const heapRoom = 32 << 20
-
 // apart are the attributes by which repeated warnings of one place are told
 // apart (OBS-4): codes are a bounded set.
 var apart = []string{"code"}
 
 // run is the coordinator from its artifact to its last answer.
 func run(ctx context.Context, c *program.Context) error {
-	room := make([]byte, heapRoom)
-	defer runtime.KeepAlive(room)
 	c.Log = slog.New(program.Limit(c.Log.Handler(), program.LimitOptions{Keys: apart}))
 	cfg, err := readConfig(c)
 	if err != nil {

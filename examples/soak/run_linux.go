@@ -36,7 +36,7 @@ func soakIn(ctx context.Context, p plan, dir string, out io.Writer) (*recording,
 	if err != nil {
 		return nil, err
 	}
-	rete, err := lab.Raise(ctx, lab.Options{Programs: programs, Dir: dir, Prepare: collectOften})
+	rete, err := lab.Raise(ctx, lab.Options{Programs: programs, Dir: dir})
 	if err == nil {
 		err = rete.Start(ctx)
 	}
@@ -77,12 +77,4 @@ func live(ctx context.Context, p plan, rete *lab.Network, out io.Writer) (*recor
 		return recorded, &unwellError{err}
 	}
 	return recorded, nil
-}
-
-// collectOften has the programs of a node collect once garbage is a tenth of the
-// heap. A coordinator lets some 32 MiB of it gather otherwise, and the minutes in
-// which that room fills look like a leak, and would hide one.
-func collectOften(n *lab.Node) error {
-	n.Env = append(n.Env, "GOGC=10")
-	return nil
 }

@@ -19,18 +19,13 @@ import (
 )
 
 // served is a coordinator in this process, with its storage on the disk, its two
-// listeners and its counters, and as much room for garbage, as flor-coordinator has
-// them.
+// listeners and its counters, as flor-coordinator has them.
 type served struct {
 	storage       *relay.FileStore
 	servers       []*http.Server
 	ended         chan error
 	sync, publish string // base URLs
-	room          []byte
 }
-
-// heapRoom is what flor-coordinator gives the collector, in bytes.
-const heapRoom = 32 << 20
 
 func serve(ctx context.Context, dir string) (*served, error) {
 	state, err := os.MkdirTemp(dir, "state")
@@ -45,7 +40,7 @@ func serve(ctx context.Context, dir string) (*served, error) {
 	if err != nil {
 		return nil, errors.Join(err, storage.Close())
 	}
-	s := &served{storage: storage, ended: make(chan error, 2), room: make([]byte, heapRoom)}
+	s := &served{storage: storage, ended: make(chan error, 2)}
 	s.sync, err = s.listen(r.SyncHandler())
 	if err == nil {
 		s.publish, err = s.listen(r.PublishHandler())
