@@ -18,7 +18,7 @@ func TestManyNamesAreCounted(t *testing.T) {
 	}
 	changes = append(changes, compiler.WorkloadChange{Node: "n7", Workload: "flor", Action: compiler.Restart})
 	want := []string{
-		"n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11 and 988 more: agent changes in place: only connections without a right are cut",
+		"n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11 and 988 more: the agent takes its new settings in place",
 		"n7: flor restarts, and its connections are cut",
 	}
 	if diff := cmp.Diff(want, workloadLines(changes)); diff != "" {
