@@ -105,9 +105,16 @@ func TestCloseEndsAllOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := m.Command(context.Background(), "sleep", "3600")
+	cmd := m.Command(context.Background(), "sh", "-c", "echo inside; exec sleep 3600")
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 1)); err != nil {
+		t.Fatalf("wait until the command is inside: %v", err)
 	}
 	if err := m.Close(); err != nil {
 		t.Error(err)
