@@ -16,7 +16,11 @@ import (
 	"github.com/florete/flor/relay"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A server of net/http keeps a connection that it ends for half a second more, so
+// that the client reads the answer; Close does not wait for that.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 // artifact is a text with a routing core; the relay reads nothing else of it,
 // so that it needs no signature here.
