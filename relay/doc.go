@@ -75,27 +75,27 @@
 // the tests that are named. Only the ratios mean anything elsewhere.
 //
 //   - Answers to 64 connections beside nginx with the same bytes as a static file,
-//     on 2026-11-30: 0.53 for a 304 and 0.51 for a set of 30 KiB; for a second of
-//     processor time 0.51 and 0.47. What bounds it is net/http and the kernel: a
-//     handler of three lines behind the same server takes 94 % of the processor time
-//     of a 304 here, and 10 % of it are the times for headers and idle connections.
-//   - The collector took 15 to 28 % more, because it runs for every few megabytes
-//     while the heap is small. The figures above are with 32 MiB of room
-//     for garbage, as flor-coordinator has it. A program that mounts the handlers
-//     and must answer as many does the same, by a piece of memory that it keeps and
-//     never touches.
+//     on 2026-11-29: 0.49 to 0.56 for a 304 and 0.45 to 0.50 for a set of 30 KiB;
+//     for a second of processor time 0.45 and 0.43. What bounds it is net/http and
+//     the kernel: a handler of three lines behind the same server takes 94 % of the
+//     processor time of a 304 here, and 10 % of it are the times for headers and
+//     idle connections.
+//   - The collector is 15 to 28 % of a 304, because it runs for every few megabytes
+//     while the heap is small. 32 MiB that a program keeps and never touches bring
+//     a 304 to 0.53 of nginx and a set to 0.51. flor-coordinator does without: an
+//     idle machine would pay as much memory for it, and who mounts the handlers and
+//     must answer more can do so.
 //   - A publish of 10,000 nodes, 64 MB, takes 1.2 to 1.5 times as long as parsing
 //     the same bytes and writing them with an fsync when nobody reads, or 0.6 to
 //     0.8 of that with encoding/json as the parser. It has at most 2.5 times its
 //     size in memory, the tree that it replaces included
 //     (TestALargePublishNeedsLittleMemory in cmd/flor-coordinator).
-//   - Readers' 99th percentile beside one publish after the other is 1.3 to 2.2 ms,
-//     whether there is room for garbage or not; the quiet one is 1.1 ms without and
-//     0.8 to 1.1 ms with it. So the ratio is 1.4 to 1.8 without, and from 1.2 to 2.9
-//     with it in three runs. Beside a program that only parses the same tree, and has
-//     nothing to do with the relay, it is 2.3 to 4.6, because a reader waits for a
-//     processor and not for a lock. Without the rests it was 3.6 to 5.
-//   - By go test ./relay -bench ., which takes 10 s, on the same day, without a
+//   - Readers' 99th percentile beside one publish after the other is 1.5 to 2.0 ms,
+//     1.4 to 1.8 times the quiet one. Beside a program that only parses the same
+//     tree, and has nothing to do with the relay, it is 2.3 to 4.6 times that,
+//     because a reader waits for a processor and not for a lock. Without the rests
+//     it was 3.6 to 5.
+//   - By go test ./relay -bench ., which takes 10 s, on 2026-11-30, without a
 //     network but for the third: 0.7 µs for a 304, 2 µs for a set of 128 KiB, 39 µs
 //     for a 304 with its client, 0.20 s for a publish of 10,000 nodes (23 MB), of
 //     which 0.08 s are parsing. Of 10,000 watchers in memory each costs 12.8 KiB,
