@@ -75,16 +75,12 @@
 // the tests that are named. Only the ratios mean anything elsewhere.
 //
 //   - Answers to 64 connections beside nginx with the same bytes as a static file,
-//     on 2026-11-29: 0.49 to 0.56 for a 304 and 0.45 to 0.50 for a set of 30 KiB;
-//     for a second of processor time 0.45 and 0.43. What bounds it is net/http and
-//     the kernel: a handler of three lines behind the same server takes 94 % of the
-//     processor time of a 304 here, and 10 % of it are the times for headers and
-//     idle connections.
-//   - The collector is 15 to 28 % of a 304, because it runs for every few megabytes
-//     while the heap is small. 32 MiB that a program keeps and never touches bring
-//     a 304 to 0.53 of nginx and a set to 0.51. flor-coordinator does without: an
-//     idle machine would pay as much memory for it, and who mounts the handlers and
-//     must answer more can do so.
+//     on 2026-11-30: 0.54 for a 304 and 0.46 for a set of 30 KiB; for a second of
+//     processor time 0.48 and 0.40. What bounds it is net/http and the kernel: a
+//     handler of three lines behind the same server takes 94 % of the processor
+//     time of a 304 here, and 10 % of it are the times for headers and idle
+//     connections. The collector is 15 to 28 % of a 304, because it runs for every
+//     few megabytes while the heap is small.
 //   - A publish of 10,000 nodes, 64 MB, takes 1.2 to 1.5 times as long as parsing
 //     the same bytes and writing them with an fsync when nobody reads, or 0.6 to
 //     0.8 of that with encoding/json as the parser. It has at most 2.5 times its
