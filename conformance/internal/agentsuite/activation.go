@@ -3,6 +3,7 @@ package agentsuite
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,20 +41,21 @@ func activationCases() []Case {
 
 // channel is the control channel of a workload, served by the suite.
 type channel struct {
-	mu    sync.Mutex
-	calls []string // path and body
+	mu      sync.Mutex
+	calls   []string // path and body
+	answers map[string]string
 }
 
 // serveChannel serves the control channel of a started workload; answers has the
 // body for each path, and a path without one is answered 404.
 func serveChannel(t *trial.T, n *node.Node, e node.Event, answers map[string]string) *channel {
-	c := &channel{}
+	c := &channel{answers: maps.Clone(answers)}
 	n.ServeChannel(n.Workloads.Environment(e)["FLORWL_CONTROL_SOCKET"], func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10))
 		c.mu.Lock()
 		c.calls = append(c.calls, r.URL.Path+" "+string(body))
+		answer, ok := c.answers[r.URL.Path]
 		c.mu.Unlock()
-		answer, ok := answers[r.URL.Path]
 		switch {
 		case !ok:
 			http.NotFound(w, r)
@@ -74,6 +76,26 @@ func (c *channel) called(path string, words ...string) bool {
 	return slices.ContainsFunc(c.calls, func(call string) bool {
 		return strings.HasPrefix(call, path+" ") && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(call, w) })
 	})
+}
+
+// answer changes what is said to calls of a path from now on.
+func (c *channel) answer(path, body string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers[path] = body
+}
+
+// count is how many calls of a path there were.
+func (c *channel) count(path string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	called := 0
+	for _, call := range c.calls {
+		if strings.HasPrefix(call, path+" ") {
+			called++
+		}
+	}
+	return called
 }
 
 const (

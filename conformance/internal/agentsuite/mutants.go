@@ -19,10 +19,12 @@ func Mutants() []mutant.Mutant {
 		"store/runtime.go":                        runtimeBaseMutants,
 		"store/scope.go":                          scopeMutants,
 		"store/stage.go":                          stageMutants,
+		"store/state.go":                          stateMutants,
 		"supervise/agent/admit.go":                verdictMutants,
 		"supervise/agent/admitter.go":             admitterMutants,
 		"supervise/agent/backend.go":              backendMutants,
 		"supervise/agent/check.go":                checkMutantsOfAgent,
+		"supervise/agent/confirm.go":              confirmMutants,
 		"supervise/agent/environ.go":              environMutants,
 		"supervise/agent/fetch.go":                fetchMutants,
 		"supervise/agent/generation.go":           generationMutants,
@@ -155,6 +157,15 @@ var stageMutants = []mutant.Mutant{
 		Old: "Data: m.Raw()}", New: "Data: map[bool][]byte{true: m.Canonical(), false: m.Raw()}[mutated()]}"},
 }
 
+var stateMutants = []mutant.Mutant{
+	{Name: "keeps-what-was-never-active", Kills: []string{"store/never-active"},
+		Old: "st = st.keeping(func(version uint64) bool { return version != unflipped })",
+		New: "if !mutated() {\n\t\tst = st.keeping(func(version uint64) bool { return version != unflipped })\n\t}"},
+	{Name: "retires-for-what-was-never-active", Kills: []string{"store/never-active"},
+		Old: "st.Retired = slices.DeleteFunc(slices.Clone(st.Retired), listed)",
+		New: "if !mutated() {\n\t\tst.Retired = slices.DeleteFunc(slices.Clone(st.Retired), listed)\n\t}"},
+}
+
 var besideMutants = []mutant.Mutant{
 	{Name: "forgets-what-it-checks-with", Kills: []string{"crash/during-check"},
 		Old: "log := s.log.With(\"workload\", spec.Name)\n",
@@ -197,6 +208,18 @@ var checkMutantsOfAgent = []mutant.Mutant{
 		Old: "return refuse(Unservable, \"workload %s: %w\", w.Name, err)", New: "if mutated() {\n\t\t\treturn nil\n\t\t}\n\t\treturn refuse(Unservable, \"workload %s: %w\", w.Name, err)"},
 	{Name: "checks-without-environment", Kills: []string{"spawn/check-environment"},
 		Old: "spec.Out = write\n", New: "if spec.Out = write; mutated() {\n\t\tspec.Env = []string{spec.Marker}\n\t}\n"},
+}
+
+var confirmMutants = []mutant.Mutant{
+	{Name: "confirms-what-is-not-ready", Kills: []string{"sync/not-ready"},
+		Old: "case !w.ready.Ready:", New: "case !w.ready.Ready && !mutated():"},
+	{Name: "confirms-without-its-inbound", Kills: []string{"sync/waits-for-inbound"},
+		Old: "entry == n.addr ||", New: "entry == n.addr && !mutated() ||"},
+	{Name: "confirms-without-its-identity", Kills: []string{"sync/waits-for-identity"},
+		Old: "entry == \"identity \"+n.principal {", New: "entry == \"identity \"+n.principal && !mutated() {"},
+	{Name: "waits-for-whatever-is-waited-for", Kills: []string{"sync/waits-for-another"},
+		Old: "if entry := sync.missing(w.ready.Waiting); entry != \"\" {",
+		New: "if mutated() && len(w.ready.Waiting) > 0 {\n\t\treturn \"waits\"\n\t}\n\tif entry := sync.missing(w.ready.Waiting); entry != \"\" {"},
 }
 
 var environMutants = []mutant.Mutant{
@@ -290,6 +313,9 @@ var statusMutants = []mutant.Mutant{
 }
 
 var syncerMutants = []mutant.Mutant{
+	{Name: "calls-junk-a-failure", Kills: []string{"sync/junk-body"},
+		Old: "members, err := envelope.ParseSet(r.doc)\n",
+		New: "members, err := envelope.ParseSet(r.doc)\n\tif err != nil && mutated() {\n\t\treturn held.fail(control.Failed, err)\n\t}\n"},
 	{Name: "names-its-set-after-a-recovery", Kills: []string{"store/fetch-after-recovery"},
 		Old: "if f.recovered || f.gen.damaged() {", New: "if !mutated() && (f.recovered || f.gen.damaged()) {"},
 	{Name: "calls-an-unknown-node-a-failure", Kills: []string{"sync/unknown-node"},
@@ -363,6 +389,8 @@ var supervisorMutants = []mutant.Mutant{
 	{Name: "stops-in-list-order", Kills: []string{"stop/reverse-order"},
 		Old: "slices.Reverse(workers)\n\tfor _, w := range workers {",
 		New: "if !mutated() {\n\t\tslices.Reverse(workers)\n\t}\n\tfor _, w := range workers {"},
+	{Name: "stops-all-at-once", Kills: []string{"stop/one-by-one"},
+		Old: "w.leave()\n\t\t<-w.done\n", New: "if w.leave(); !mutated() {\n\t\t\t<-w.done\n\t\t}\n"},
 	{Name: "lets-run-what-left", Kills: []string{"activation/start-and-stop"},
 		Old: "for _, w := range s.dropped(specs) {\n\t\tw.leave()", New: "for _, w := range s.dropped(specs) {\n\t\tif mutated() {\n\t\t\tbreak\n\t\t}\n\t\tw.leave()"},
 }

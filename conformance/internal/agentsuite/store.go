@@ -33,6 +33,7 @@ func storeCases() []Case {
 		{"store/nothing-usable", "with nothing usable the agent exits 78 and names the remedy", "SET-5", checkNothingUsable},
 		{"store/partial-set", "of the one set that is left, damaged members are unverified and the others run", "SET-5 SUP-7", checkPartialSet},
 		{"store/lost-state", "without state.json workloads run and every set is refused", "SET-6", checkLostState},
+		{"store/never-active", "a set that was recorded and never became active counts for nothing, nor do the keys that it would have retired", "SET-6 ENV-12", checkNeverActive},
 		{"store/newer-state", "a state.json of a newer schema_version is refused and nothing is touched", "SET-6 ENV-14", checkNewerState},
 		{"store/open-runtime-base", "a runtime base that others may write to is refused", "AGT-1 SET-1", checkOpenBase},
 		{"store/long-socket-path", "a socket path over the limit is refused with its length and the limit", "SET-1", checkLongPath},
@@ -262,6 +263,18 @@ func checkLostState(t *trial.T, n *node.Node) {
 	refused(t, n.Sync(rete.Document(n.Set(2)...)), "trust-state-lost", "")
 	if active(n) != "v1" || n.Root.Read("agent/state.json") != "" {
 		t.Fatalf("the agent pinned trust again by itself; only an enrolment may")
+	}
+}
+
+func checkNeverActive(t *trial.T, n *node.Node) {
+	n.Enrol(n.Set(1))
+	second := n.Rete.CA.Signer("second")
+	t.Check(n.Root.Record(n.SetOf(rete.Set{Version: 2, By: second}), n.Rete.Primary), "write a set that is recorded and not active")
+	if s := n.Serve(); s.Set.Active != 1 || s.Set.Mark != 1 || s.Set.Pending != 0 || s.Set.Recovered {
+		t.Fatalf("with current at v1 and pending 2 the status has active %d, mark %d, pending %d, recovered %v; it must be 1, 1, none and false", s.Set.Active, s.Set.Mark, s.Set.Pending, s.Set.Recovered)
+	}
+	if r := n.Sync(rete.Document(n.Set(2)...)); r.Result != "applied" {
+		t.Fatalf("another v2, of the signer that the active set lists, is %q (%s %s: %s); it must be applied: a set that was recorded and never became active counts for nothing, nor do the keys that it would have retired", r.Result, r.Code, r.Reason, r.Message)
 	}
 }
 

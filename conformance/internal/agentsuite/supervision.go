@@ -41,6 +41,7 @@ func supervisionCases() []Case {
 		{"stop/restart-grace", "at a restart a workload that ignores SIGTERM is killed", "SUP-4", checkRestartGrace},
 		{"stop/grace", "at a stop a workload that ignores SIGTERM is killed after the grace, and the agent ends with 0", "SUP-4", checkStopGrace},
 		{"stop/reverse-order", "workloads are stopped in reverse order", "SUP-8", checkReverseOrder},
+		{"stop/one-by-one", "at the agent's end a workload is told to stop once the one after it has ended", "SUP-8", checkOneByOne},
 		{"stop/slow-stop", "a stop that takes long is told in the status, with the pid that holds it", "SUP-8 SUP-7", checkSlowStop},
 		{"log/no-daemon", "a log destination where nobody answers ends the agent with 69", "OBS-1", checkNoDaemon},
 		{"log/wrong-socket", "a log destination of the wrong socket type ends the agent with 78", "OBS-1", checkWrongSocket},
@@ -352,6 +353,35 @@ func checkReverseOrder(t *trial.T, n *node.Node) {
 	}
 	if want := []string{"third", "second", "first"}; !slices.Equal(order, want) {
 		t.Fatalf("workloads were told to stop in the order %v; it must be %v", order, want)
+	}
+}
+
+// Told to stop, each workload goes on for a while in which the other must not be
+// told; whoever is told second ends at once, whatever the order.
+func checkOneByOne(t *trial.T, n *node.Node) {
+	for _, name := range []string{"first", "second"} {
+		n.Workloads.Does(name, `
+told() {
+	for t in "$bed"/told.*; do if [ -e "$t" ]; then say beside; exit 0; fi; done
+	: > "$bed/told.$FLORWL_NAME"
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 0.1
+		for t in "$bed"/told.*; do if [ "$t" != "$bed/told.$FLORWL_NAME" ]; then say beside; fi; done
+	done
+	rm "$bed/told.$FLORWL_NAME"
+	say alone
+	exit 0
+}
+trap told TERM
+say armed`)
+	}
+	started(n, node.Tenant("first", 1), node.Tenant("second", 1))
+	n.Workloads.Await("armed", "first", 1)
+	n.Workloads.Await("armed", "second", 1)
+	n.Agent.Stop()
+	n.Workloads.Await("alone", "", 1)
+	if len(n.Workloads.Events("beside", "")) > 0 {
+		t.Fatalf("a workload was told to stop while the one after it was still stopping; it must be told once that has ended, since it may need it to the last")
 	}
 }
 

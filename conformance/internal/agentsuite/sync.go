@@ -26,9 +26,17 @@ func syncCases() []Case {
 		{"sync/unchanged", "the active set with other white space is unchanged", "AGT-4 ENV-8", checkUnchanged},
 		{"sync/older-offers", "an older set from the coordinator is counted in the status", "AGT-7", checkOlderOffers},
 		{"sync/pending-mark", "the mark moves only when the workloads have run for a while", "AGT-4", checkPendingMark},
+		{"sync/not-ready", "a workload that serves ready and is not keeps the mark back until it is", "AGT-4 SUP-11",
+			keptBack(func(*node.Node) string { return `{"ready":false,"listening":[],"waiting":[]}` })},
+		{"sync/waits-for-inbound", "a workload that waits for the address of the inbound that sync uses keeps the mark back", "AGT-4 SUP-11",
+			keptBack(func(n *node.Node) string { return waitingFor(n.Coordinator.Addr) })},
+		{"sync/waits-for-identity", "a workload that waits for the identity of sync's principal keeps the mark back", "AGT-4 SUP-11",
+			keptBack(func(n *node.Node) string { return waitingFor("identity " + n.Rete.ID("/node/alpha")) })},
+		{"sync/waits-for-another", "a workload that waits for what sync does not need keeps the mark back from nobody", "AGT-4 SUP-11", checkWaitsForAnother},
 		{"sync/failed-workload", "a set of which a workload does not come up stays active and is not confirmed", "AGT-4", checkNotConfirmed},
 		{"sync/dry-run", "a dry run tells what would happen and stages nothing", "AGT-6", checkDryRun},
 		{"sync/from-file", "a set document in the body is admitted by the same steps", "AGT-6 AGT-9", checkFromFile},
+		{"sync/junk-body", "a body that is no set document is a result like any other: refused, and nothing changes", "AGT-9 ENV-17", checkJunkBody},
 		{"sync/watch", "a coordinator that holds its answers is watched, and what comes is applied at once", "AGT-4 CRD-1", checkWatch},
 		{"sync/without-watch", "a coordinator that does not know wait is asked by the poll interval alone", "AGT-4 CRD-1", checkNoWatch},
 		{"sync/unknown-node", "404 is unreachable, with a reason", "AGT-4", checkUnknownNode},
@@ -154,6 +162,53 @@ func checkPendingMark(t *trial.T, n *node.Node) {
 	}
 }
 
+// waitingFor is the answer of a workload that is ready and waits for something.
+func waitingFor(entry string) string {
+	return `{"ready":true,"listening":[],"waiting":["` + entry + `"]}`
+}
+
+// attended starts a node whose workload app serves this answer as ready, and
+// waits until nothing but that can keep a set from being confirmed.
+func attended(t *trial.T, n *node.Node, ready string) *channel {
+	n.Enrol(n.Set(1, node.Tenant("app", 1)))
+	n.Start()
+	c := serveChannel(t, n, n.Workloads.Await("start", "app", 1), map[string]string{"/v1/ready": ready})
+	n.Until("a workload that runs for 3 s must be up, and a first sync end", func(s node.Status) bool {
+		return s.Of("app").State == "up" && s.LastSync != nil
+	})
+	return c
+}
+
+// keptBack is a check that the mark waits for a workload that says this as ready.
+func keptBack(says func(*node.Node) string) func(*trial.T, *node.Node) {
+	return func(t *trial.T, n *node.Node) {
+		ready := says(n)
+		c := attended(t, n, ready)
+		go func() { _, _ = n.TrySyncWith(rete.Document(n.Set(2, node.Tenant("app", 1))...)) }()
+		n.Until("the offered set must become active", func(s node.Status) bool { return s.Set.Active == 2 })
+		// The second call comes when what the first one said has been considered.
+		asked := c.count("/v1/ready")
+		n.Agent.Await("while a set waits to be confirmed GET /v1/ready must be asked again", func() bool { return c.count("/v1/ready") >= asked+2 })
+		st, err := n.Root.State()
+		t.Check(err, "read state.json")
+		if st.Mark != 1 || st.Pending != 2 {
+			t.Fatalf("while a workload answers GET /v1/ready with %s state.json has mark %d and pending %d; the mark must stay 1 until it says otherwise", ready, st.Mark, st.Pending)
+		}
+		c.answer("/v1/ready", readyAnswer)
+		n.Until("the mark must move when the workload is ready and waits for nothing", func(s node.Status) bool {
+			return s.Set.Mark == 2 && s.Set.Pending == 0
+		})
+	}
+}
+
+func checkWaitsForAnother(t *trial.T, n *node.Node) {
+	attended(t, n, waitingFor("127.0.0.1:1"))
+	r := n.Sync(rete.Document(n.Set(2, node.Tenant("app", 1))...))
+	if r.Result != "applied" {
+		t.Fatalf("the sync is %q (%s: %s) while a workload waits for an address that is not the inbound of sync; it must be applied, and the address told in health", r.Result, r.Reason, r.Message)
+	}
+}
+
 func checkNotConfirmed(t *trial.T, n *node.Node) {
 	n.Enrol(n.Set(1))
 	n.Serve()
@@ -194,6 +249,16 @@ func checkFromFile(t *trial.T, n *node.Node) {
 	applied(t, r)
 	if r.Trigger != "file" || active(n) != "v2" {
 		t.Fatalf("a set from a body has trigger %q and current is %q; it must be file and v2", r.Trigger, active(n))
+	}
+}
+
+func checkJunkBody(t *trial.T, n *node.Node) {
+	n.Enrol(n.Set(1))
+	n.Serve()
+	before := n.Root.Read("agent/state.json")
+	refused(t, n.Sync([]byte("this is no set document")), "not-json", "FL1002")
+	if got := setNames(n); active(n) != "v1" || !slices.Equal(got, []string{"v1"}) || n.Root.Read("agent/state.json") != before {
+		t.Fatalf("after a body that is no set document current is %q and sets are %v; everything must be as it was", active(n), got)
 	}
 }
 
@@ -320,7 +385,7 @@ func checkTooLargeAnswer(t *trial.T, n *node.Node) {
 	})
 	n.Serve()
 	if r := n.Sync(nil); r.Result != "refused" || r.Reason != "too-large" {
-		t.Fatalf("an answer of 64 MiB and one byte is %q with reason %q after %d bytes; it must be refused as too-large", r.Result, r.Reason, sent.Load())
+		t.Fatalf("an answer of 64 MiB and one byte is %q with reason %q (%s) after %d bytes; it must be refused as too-large", r.Result, r.Reason, r.Message, sent.Load())
 	}
 }
 

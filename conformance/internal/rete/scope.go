@@ -98,6 +98,24 @@ func (r *Rete) Enrol(s Scope, sets ...[][]byte) error {
 		s.Write("artifacts/mgmt/current", []byte(fmt.Sprintf("v%d\n", st.Mark))))
 }
 
+// Record writes a further set as an agent does that ends before it replaces
+// current: its record is there, pending, with the keys that it retires (SET-6).
+func (s Scope) Record(texts [][]byte, retires ...*Identity) error {
+	st, err := s.State()
+	if err != nil {
+		return err
+	}
+	record, err := s.store(texts)
+	if err != nil {
+		return err
+	}
+	st.Sets, st.Pending = append(st.Sets, record), record.Version
+	for _, signer := range retires {
+		st.Retired = append(st.Retired, signer.Entry().Pubkey)
+	}
+	return s.WriteState(st)
+}
+
 // WriteState writes agent/state.json.
 func (s Scope) WriteState(st State) error {
 	text, err := json.MarshalIndent(st, "", "  ")

@@ -100,6 +100,10 @@ func (v *Vertex) Run(artifact string, args ...string) *trial.Process {
 	return v.Process
 }
 
+// Judge has the program judge an artifact, as an agent does before it stages a set
+// (AGT-4), and returns its exit code.
+func (v *Vertex) Judge(artifact string) int { return v.Run(artifact, "--check", artifact).Exit() }
+
 // Start starts the vertex on its payload and waits until it serves.
 func (v *Vertex) Start() {
 	v.Run(v.Artifact(1, v.Payload))

@@ -363,7 +363,7 @@ func checkVertexStop(t *trial.T, v *tunnel.Vertex) {
 }
 
 func checkCheckGood(t *trial.T, v *tunnel.Vertex) {
-	if code := v.Run("", "--check", v.Artifact(1, v.Payload)).Exit(); code != 0 {
+	if code := v.Judge(v.Artifact(1, v.Payload)); code != 0 {
 		t.Fatalf("--check of a good artifact exits %d; it must be 0", code)
 	}
 }
@@ -384,7 +384,7 @@ func unservable(t *trial.T, v *tunnel.Vertex, payload any, what string) {
 
 func checkCheckBad(t *trial.T, v *tunnel.Vertex) {
 	v.Payload.Workloads[0].IO[0].Listen = "nowhere"
-	if code := v.Run("", "--check", v.Artifact(1, v.Payload)).Exit(); code != 78 {
+	if code := v.Judge(v.Artifact(1, v.Payload)); code != 78 {
 		t.Fatalf("--check of a payload with a bad address exits %d; it must be 78", code)
 	}
 }
