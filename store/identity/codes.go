@@ -40,11 +40,12 @@ var codes = map[Reason]struct{ code, meaning string }{
 // Code returns the reason's stable code; a word that is not in the list has none.
 func (r Reason) Code() string { return codes[r].code }
 
-// Codes maps every code this package raises to its meaning in one line.
+// Codes maps every code this package raises to its reason and its meaning, in
+// one line.
 func Codes() map[string]string {
 	m := make(map[string]string, len(codes))
-	for _, c := range codes {
-		m[c.code] = c.meaning
+	for reason, c := range codes {
+		m[c.code] = string(reason) + ": " + c.meaning
 	}
 	return m
 }

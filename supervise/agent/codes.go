@@ -50,11 +50,11 @@ var registry = map[Reason]code{
 	InboundBusy:  {"FL1413", "the address through which the coordinator is reached is another process's"},
 }
 
-// Codes lists the coded refusals of this package with their meaning.
+// Codes lists the coded refusals of this package with their reason and meaning.
 func Codes() map[string]string {
 	codes := make(map[string]string, len(registry))
-	for _, c := range registry {
-		codes[c.number] = c.meaning
+	for reason, c := range registry {
+		codes[c.number] = string(reason) + ": " + c.meaning
 	}
 	return codes
 }
