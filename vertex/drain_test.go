@@ -66,7 +66,7 @@ func writeAndEnd(t *testing.T, c *net.TCPConn, data []byte) {
 // VTX-15
 func TestDrainLetsOpenConnectionsEnd(t *testing.T) {
 	t.Parallel()
-	d := newDuo(t, backend(t, echo), func(d *duo) { d.farOpts.Grace = 10 * time.Second })
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.farOpts.Grace = 20 * time.Second })
 	c := d.dial(t)
 	d.far.cancel()
 	d.far.await("the drain to begin", d.far.draining.Load)
@@ -79,7 +79,7 @@ func TestDrainLetsOpenConnectionsEnd(t *testing.T) {
 	expectEOF(t, c)
 	begun := time.Now()
 	<-d.far.ended
-	if took := time.Since(begun); took > 3*time.Second {
+	if took := time.Since(begun); took > settled+8*time.Second { // far less than its grace
 		t.Errorf("the drain took %v after the last connection", took)
 	}
 }
@@ -134,12 +134,11 @@ func TestDrainWithoutConnectionsIsShort(t *testing.T) {
 	c := d.dial(t)
 	_ = c.CloseWrite()
 	expectEOF(t, c)
-	begun := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), settled+8*time.Second) // far less than idleTimeout
 	defer cancel()
 	d.far.Drain(ctx)
-	if took := time.Since(begun); took > 2500*time.Millisecond {
-		t.Errorf("took %v", took)
+	if ctx.Err() != nil {
+		t.Error("it was held up until its time was over")
 	}
 	if got := d.far.Ready(); got.Ready || len(got.Waiting) > 0 {
 		t.Errorf("readiness after a drain: %+v", got)
