@@ -239,6 +239,27 @@ func readPID(file *os.File) int {
 	return pid
 }
 
+// Holder is the process that holds the lock of a scope, 0 where nobody does or it
+// cannot be told. Nothing is written for that, and the lock is only tried where it
+// names a process that lives, so that an agent which is just starting does not
+// find it taken by us.
+func (l Layout) Holder(scope string) int {
+	lock, err := openLock(l.State, scope, lockAsItIs)
+	if err != nil {
+		return 0
+	}
+	defer lock.file.Close()
+	if pid := readPID(lock.file); pid == 0 || hasEnded(pid) {
+		return 0
+	}
+	err = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return readPID(lock.file)
+	}
+	_ = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_UN)
+	return 0 // the process named there is another's by now
+}
+
 // Release gives the lock up. The file stays: unlinking it would let two
 // processes hold locks on two files of one name. It is unlocked and not only
 // closed: a child that is being spawned at this moment has the file open, too.

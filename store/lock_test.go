@@ -52,6 +52,40 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// Who asks for the holder of a lock neither takes it for good nor writes anything.
+func TestTheHolderOfALockIsTold(t *testing.T) {
+	t.Parallel()
+	stateDir := newRete().enrol(t, 1)
+	layout := Layout{State: stateDir}
+	pid, end := startHolder(t, stateDir)
+	if got := layout.Holder(testScope); got != pid {
+		t.Errorf("process %d holds the lock, told was %d", pid, got)
+	}
+	end()
+	for what, text := range map[string]string{
+		"what has ended":            strconv.Itoa(pid) + "\n",
+		"one that does not hold it": strconv.Itoa(os.Getpid()) + "\n",
+		"nobody":                    "",
+		"no number":                 "x\n",
+	} {
+		if err := os.WriteFile(lockPath(stateDir), []byte(text), lockPerm); err != nil {
+			t.Fatal(err)
+		}
+		if got := layout.Holder(testScope); got != 0 {
+			t.Errorf("the lock names %s: told was %d", what, got)
+		}
+		if got := read(t, filepath.Dir(lockPath(stateDir)), testScope+".lock"); got != text {
+			t.Errorf("the lock names %s: left was %q", what, got)
+		}
+	}
+	if got := layout.Holder("other"); got != 0 {
+		t.Errorf("of a scope that is not enrolled: %d", got)
+	}
+	if _, err := os.Stat(filepath.Join(stateDir, "retes", "other.lock")); err == nil {
+		t.Error("a lock was made for a scope that is not enrolled")
+	}
+}
+
 func TestLockTwiceInOneProcess(t *testing.T) {
 	t.Parallel()
 	stateDir := newRete().enrol(t, 1)

@@ -3,11 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/florete/flor/store"
@@ -51,7 +46,7 @@ func (s served) explain(ctx context.Context, err error) error {
 	if !down && !late {
 		return err
 	}
-	pid := s.holder()
+	pid := s.layout.Holder(s.scope)
 	switch {
 	case late && pid == 0:
 		return refuse(noAnswer, "what listens for scope %s does not answer within %v", s.scope, answerWithin)
@@ -61,26 +56,4 @@ func (s served) explain(ctx context.Context, err error) error {
 		return refuse(noAnswer, "process %d holds the scope %s and cannot be asked on %s (%w): it starts or stops just now, or else end it and start it anew", pid, s.scope, absent.Socket, absent.Err)
 	}
 	return err
-}
-
-// holder is the process that holds the scope's lock, 0 where nobody does or it
-// cannot be told. The lock is only tried where its file names a process that
-// lives, so that an agent that is just starting does not find it taken by us.
-func (s served) holder() int {
-	text, err := os.ReadFile(filepath.Join(s.layout.RetesDir(), s.scope+".lock"))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		return 0
-	}
-	lock, err := store.LockScope(s.layout.State, s.scope)
-	if held, ok := errors.AsType[*store.HeldError](err); ok {
-		return held.PID
-	}
-	if err == nil {
-		_ = lock.Release() // the process named there is another's by now
-	}
-	return 0
 }

@@ -164,7 +164,7 @@ func refuseByHand(ctx context.Context, layout store.Layout, manager service.Mana
 
 // refuseScopeByHand is refuseByHand for one scope; a nil manager runs nothing.
 func refuseScopeByHand(ctx context.Context, layout store.Layout, manager service.Manager, scope string) error {
-	pid := served{layout: layout, scope: scope}.holder()
+	pid := layout.Holder(scope)
 	if pid == 0 {
 		return nil
 	}
