@@ -58,6 +58,7 @@ func TestExitCodes(t *testing.T) {
 		{"an argument too many", []string{"vectors", "x"}, 2, "takes no arguments"},
 		{"no verifier", []string{"verifier"}, 2, "after --"},
 		{"no case selected", []string{"vectors", "--run", "^nothing$"}, 3, "no-result: 0 passed"},
+		{"an expression that matches nothing", []string{"vectors", "--run", "^nothing$"}, 3, "--run ^nothing$ matches none of the "},
 		{"only unclaimed cases selected", []string{"vectors", "--features", "bundle", "--run", "^vectors/trust/"}, 3, "no-result: 0 passed"},
 		{"a part is claimed", []string{"vectors", "--features", "hostname"}, 0, "partial: "},
 		{"what is not claimed is named", []string{"vectors", "--features", "hostname"}, 0, "not claimed: agent-payload, bundle, canonical, route, set, vertex-payload"},

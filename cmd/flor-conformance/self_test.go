@@ -90,6 +90,8 @@ func TestWordsForWhatDoesNotServe(t *testing.T) {
 		{"says why", []string{"sh", "-c", "echo no such thing; exit 78"}, `the program said "no such thing"`},
 		{"misses a service", []string{"sh", "-c", "exit 69"}, "exit 69 says that a host service does not answer"},
 		{"is not there", []string{"./no-such-program"}, "it cannot be started: "},
+		{"is a directory", []string{"/"}, "is a directory; give the command line"},
+		{"is no executable", []string{"./suite.go"}, "suite.go is not executable, its mode is -"},
 	}
 	for suite, id := range cases {
 		for _, tt := range tests {

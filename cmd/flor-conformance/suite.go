@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -62,6 +63,9 @@ func runWith(ctx context.Context, cmd *cli.Command, stdout io.Writer, cases []co
 	report := conformance.Run(ctx, conformance.Target{Tool: toolVersion(), Command: argv}, cases, options)
 	if err := writeReport(cmd, stdout, &report); err != nil {
 		return err
+	}
+	if cmd.IsSet("run") && !slices.ContainsFunc(cases, options.Selects) {
+		return fmt.Errorf("--run %s matches none of the %d cases; --list prints their names", cmd.String("run"), len(cases))
 	}
 	return &reported{report.ExitCode()}
 }

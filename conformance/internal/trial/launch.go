@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -39,7 +41,7 @@ func (t *T) Launch(l Launch) *Process {
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = l.Env, l.Dir, log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("it cannot be started: %w; give the command line of an executable, by its path or by a name along PATH", err)
+		t.Fatalf("it cannot be started: %w; give the command line of an executable, by its path or by a name along PATH", unstarted(p.cmd.Path, err))
 	}
 	t.launched = time.Now()
 	go func() {
@@ -51,6 +53,20 @@ func (t *T) Launch(l Launch) *Process {
 		<-p.done
 	})
 	return p
+}
+
+// unstarted says of a file what the system calls a permission.
+func unstarted(path string, err error) error {
+	info, failed := os.Stat(path)
+	switch {
+	case failed != nil || !errors.Is(err, fs.ErrPermission):
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", path)
+	case info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not executable, its mode is %v", path, info.Mode())
+	}
+	return err
 }
 
 // Ending is how a process ended.
