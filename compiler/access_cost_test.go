@@ -28,3 +28,18 @@ func TestWhoHasTheSameRolesSharesTargets(t *testing.T) {
 		t.Errorf("users have %d roles among them, want 3", len(first))
 	}
 }
+
+// CMP-17: roles are a set, in whatever order somebody has them.
+func TestTheOrderOfRolesIsNoOtherSet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.edit("users.yaml", "alice:  {roles: [developer]", "bob: {roles: [developer, admin], nodes: [{at: beta}]}\n  alice:  {roles: [admin, developer]")
+	loaded, err := Load(w.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice, bob := loaded.View.Principal("alice").Targets(), loaded.View.Principal("bob").Targets()
+	if len(alice) != 2 || len(bob) != 2 || &alice[0] != &bob[0] {
+		t.Errorf("alice reaches %d services and bob %d, want the same two", len(alice), len(bob))
+	}
+}

@@ -49,7 +49,9 @@ func (e *SourceError) Error() string {
 	return fmt.Sprintf("%s %s: faults in the YAML: %d", e.Code(), ReasonSourceFaults, e.Diagnostics.Count(diag.Error))
 }
 
-// Load reads and validates a source. Its faults come as a *SourceError.
+// Load reads and validates a source, within the limits of facade.Load. Its faults
+// come as a *SourceError; a record of revoked certificates that cannot be read is a
+// *Refusal (ReasonRecordDamaged).
 func Load(opts SourceOptions) (*Loaded, error) {
 	root, err := os.OpenRoot(opts.Dir)
 	if err != nil {
@@ -85,7 +87,8 @@ type CompileOptions struct {
 	Signer ChooseSigner
 	// GeneratedAt is what touched artifacts say of their making; Now if zero.
 	GeneratedAt time.Time
-	// Floor, when not 0, lifts every node above that version.
+	// Floor, when not 0, lifts every node above that version. It is below
+	// envelope.MaxVersion, or refused (ReasonVersionsUsedUp).
 	Floor uint64
 	// Check finds out what would change, and writes nothing.
 	Check bool
@@ -131,6 +134,9 @@ func Compile(ctx context.Context, opts CompileOptions) (*Result, error) {
 	source, err := Load(opts.SourceOptions)
 	if err != nil {
 		return nil, err
+	}
+	if opts.Floor >= envelope.MaxVersion {
+		return nil, refuse(ReasonVersionsUsedUp, "the floor %d leaves no version above it: the last one there is is %d", opts.Floor, uint64(envelope.MaxVersion))
 	}
 	if opts.Check {
 		return checkCompile(ctx, source, opts)
@@ -178,8 +184,10 @@ func checkCompile(ctx context.Context, source *Loaded, opts CompileOptions) (*Re
 	return p.result(source), nil
 }
 
-// GeneratedAt is the time that artifacts are stamped with: now, or what
-// SOURCE_DATE_EPOCH says, for builds that are to be reproduced.
+// GeneratedAt is the time that artifacts are stamped with, in whole seconds: now,
+// or what SOURCE_DATE_EPOCH says, for builds that are to be reproduced. Anything
+// but a number of seconds from 1970 to the year 9999 there is refused
+// (ReasonBadBuildTime).
 func GeneratedAt(now time.Time, getenv func(string) string) (time.Time, error) {
 	text := getenv("SOURCE_DATE_EPOCH")
 	if text == "" {

@@ -21,7 +21,7 @@ func (p *plan) carryOut(ctx context.Context, fsys durable.FS, opts CompileOption
 	c := newCommit(fsys)
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := p.stage(ctx, c, opts); err != nil {
-		return err
+		return errors.Join(err, c.giveUp())
 	}
 	ledger := p.newLedger(c.digests)
 	switch {
@@ -90,7 +90,7 @@ type signer struct {
 }
 
 func (p *plan) newSigner(opts CompileOptions) (*signer, error) {
-	chosen, key, err := opts.Signer(p.view.Signers)
+	chosen, key, err := opts.Signer.choose(p.view.Signers)
 	if err != nil {
 		return nil, err
 	}
@@ -168,11 +168,24 @@ func (p *plan) newLedger(digests map[string]map[string]string) *Ledger {
 	return l
 }
 
+// choose asks for signer and key, and refuses to go on without one of them.
+func (c ChooseSigner) choose(listed []*Signer) (*Signer, crypto.Signer, error) {
+	if c == nil {
+		return nil, nil, refuse(ReasonNoSigner, "nothing says who signs")
+	}
+	chosen, key, err := c(listed)
+	if err == nil && (chosen == nil || key == nil) {
+		err = refuse(ReasonNoSigner, "no signer was chosen, or one without a key")
+	}
+	return chosen, key, err
+}
+
 // PickSigner chooses, of the signers that a source lists, the one of that name,
-// or without a name the first whose key is at hand (PKI-2).
+// or without a name the first whose key is at hand (PKI-2); without hasKey none
+// is. That there is no such signer is ReasonNoSigner.
 func PickSigner(listed []*Signer, name string, hasKey func(name string) bool) (*Signer, error) {
 	for _, s := range listed {
-		if s.Name == name || name == "" && hasKey(s.Name) {
+		if s.Name == name || name == "" && hasKey != nil && hasKey(s.Name) {
 			return s, nil
 		}
 	}

@@ -197,6 +197,11 @@ func TestMovingTheCoordinator(t *testing.T) {
 			}
 			w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
 		}, true},
+		{"every set was edited, and one dials elsewhere", func(w *world) {
+			w.editEverySet()
+			w.edit(".flor/compiled/alpha/mgmt/flor.json", "9.10.11.12:4433", "9.10.11.12:4434")
+			w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
+		}, true},
 		{"every set was edited, and nothing moves", (*world).editEverySet, false},
 	}
 	for _, tt := range tests {
@@ -213,6 +218,11 @@ func TestMovingTheCoordinator(t *testing.T) {
 				before := w.snapshot()
 				if err := w.compileError(opts); !IsRefused(err, ReasonCoordinatorMoved) {
 					t.Errorf("got %v", err)
+				}
+				check := opts
+				check.Check = true
+				if err := w.compileError(check); !IsRefused(err, ReasonCoordinatorMoved) {
+					t.Errorf("with Check: %v", err)
 				}
 				if !sameFiles(before, w.snapshot()) {
 					t.Error("something was written")
@@ -238,6 +248,9 @@ func TestTheCoordinatorMovesFreelyUntilANodeWasIssued(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.compile()
+	if err := LogIssued(w.dir, Issued{At: w.now, Kind: "user", Name: "fyodor", NotAfter: w.now.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	w.edit("nodes.yaml", "9.10.11.12:4433", "9.10.11.12:4434")
 	w.compile()
 	if _, err := w.issue("alpha"); err != nil {
@@ -392,8 +405,57 @@ func TestWhatIsNotToBeCommittedIsIgnored(t *testing.T) {
 	}
 }
 
-// CMP-16: what its consumer would refuse is neither signed nor written.
+// CMP-16: what its consumer would refuse is neither signed nor written, whichever
+// consumer it is.
 func TestAPayloadThatItsConsumerWouldRefuseIsNotSigned(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		spoil func(*NodePayloads)
+	}{
+		{"the agent", func(p *NodePayloads) { p.Agent.Sync.Coordinator = "spiffe://rete-lovers/user/alice" }},
+		{"the vertex", func(p *NodePayloads) { p.Vertex.Workloads[0].SPIFFEID = "nobody" }},
+		{"the coordinator", func(p *NodePayloads) { p.Coordinator.Listen.Sync = "" }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, payloads := newWorld(t).readyToSign("mgmt01")
+			if _, err := s.sign(nodePlan{node: "mgmt01"}, payloads); err != nil {
+				t.Fatalf("unspoilt: %v", err)
+			}
+			tt.spoil(&payloads)
+			files, err := s.sign(nodePlan{node: "mgmt01"}, payloads)
+			if !IsRefused(err, ReasonProjectionInvalid) || files != nil {
+				t.Errorf("got %d files, error %v", len(files), err)
+			}
+			if err := payloads.validate(); err == nil {
+				t.Error("the payload was not held against its consumer's schema")
+			}
+		})
+	}
+}
+
+// readyToSign is a signer, and what it would sign for a node.
+func (w *world) readyToSign(node string) (*signer, NodePayloads) {
+	w.t.Helper()
+	loaded, err := Load(w.source())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p, err := makePlan(w.t.Context(), loaded.View, w.fsys(), w.options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s, err := p.newSigner(w.options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s, p.payloads(node)
+}
+
+// CMP-16: a compile that meets such a payload writes nothing.
+func TestACompileWithAPayloadThatIsRefusedWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	loaded, err := Load(w.source())
@@ -415,8 +477,10 @@ func TestAPayloadThatItsConsumerWouldRefuseIsNotSigned(t *testing.T) {
 	if err := p.carryOut(t.Context(), repo.fsys, w.options()); !IsRefused(err, ReasonProjectionInvalid) {
 		t.Errorf("got %v", err)
 	}
-	if files := treeOf(w.snapshot()); len(files) > 0 {
-		t.Errorf("written: %d files", len(files))
+	for name := range w.snapshot() {
+		if strings.HasPrefix(name, treeDir) || strings.HasPrefix(name, stagingDir) || name == ledgerFile {
+			t.Errorf("%s was left", name)
+		}
 	}
 }
 
@@ -425,24 +489,34 @@ func TestAPayloadThatItsConsumerWouldRefuseIsNotSigned(t *testing.T) {
 func TestASetThatIsNoneIsNotSigned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	loaded, err := Load(w.source())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := makePlan(t.Context(), loaded.View, w.fsys(), w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.newSigner(w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	payloads := p.payloads("alpha")
+	s, payloads := w.readyToSign("alpha")
 	payloads.Agent.Workloads = append(payloads.Agent.Workloads, schema.Workload{Name: "ghost", Run: []string{"ghost"}})
 	if err := payloads.validate(); err != nil {
 		t.Fatalf("the payloads are not well by themselves: %v", err)
 	}
 	if _, err := s.sign(nodePlan{node: "alpha"}, payloads); !IsRefused(err, ReasonProjectionInvalid) || !strings.Contains(err.Error(), "ghost") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// CMP-16: a set that no agent would fetch is not signed.
+func TestASetOverTheLimitOfAFetchIsRefused(t *testing.T) {
+	t.Parallel()
+	s, payloads := newWorld(t).readyToSign("alpha")
+	files, err := s.sign(nodePlan{node: "alpha"}, payloads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members []envelope.Verified
+	for _, text := range files.members() {
+		member, err := s.trust.Verify(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, member)
+	}
+	files["huge.json"] = make([]byte, envelope.MaxSetFetch)
+	if err := s.check("alpha", members, files); !IsRefused(err, ReasonTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }

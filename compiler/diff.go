@@ -91,7 +91,8 @@ type RoadMove struct {
 
 // Compare tells what changes from a compiled tree to the source (CLI-2). The
 // sets of the tree are taken at their word: whether they are genuine is for
-// Compile to judge.
+// Compile to judge. A tree that is nil has no set. An artifact that cannot be read
+// is refused (ReasonTreeUnsuitable).
 func Compare(ctx context.Context, v *View, tree *CompiledTree) (*Diff, error) {
 	now, err := Project(ctx, v)
 	if err != nil {

@@ -19,7 +19,12 @@ import (
 type CompiledTree struct{ sets map[string]setFiles }
 
 // Nodes is how many nodes have a set in the tree.
-func (t *CompiledTree) Nodes() int { return len(t.sets) }
+func (t *CompiledTree) Nodes() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.sets)
+}
 
 // ReadTree reads the compiled tree of the repository at dir, without taking its
 // lock. One without any set is read as empty; one that a compile is writing, or
@@ -110,6 +115,9 @@ func (t *CompiledTree) add(node, file string, content io.Reader) error {
 
 // payloads are those of every node, ordered by node.
 func (t *CompiledTree) payloads(ctx context.Context) ([]NodePayloads, error) {
+	if t == nil {
+		return nil, nil
+	}
 	nodes := sortedKeys(t.sets)
 	list := make([]NodePayloads, len(nodes))
 	err := eachNode(ctx, len(nodes), func(i int) (err error) {

@@ -13,13 +13,21 @@ type Exported struct {
 
 // Export takes the set of a node out of a compiled tree. A set that the node
 // would not accept, because it was edited by hand or is another rete's, is
-// refused here, where somebody can do something about it.
+// refused here (ReasonTreeUnsuitable), where somebody can do something about it;
+// so is a name that no node has (ReasonUnknownNode), and a node without a set
+// (ReasonNothingCompiled).
 func (t *CompiledTree) Export(v *View, node string) (*Exported, error) {
+	if err := v.usable(); err != nil {
+		return nil, err
+	}
 	if _, err := findNode(v, node); err != nil {
 		return nil, err
 	}
-	files, compiled := t.sets[node]
-	if !compiled {
+	var files setFiles
+	if t != nil {
+		files = t.sets[node]
+	}
+	if len(files) == 0 {
 		return nil, refuse(ReasonNothingCompiled, "node %s has no compiled set; run \"retectl compile\" first", node)
 	}
 	version, genuine := files.genuineVersion(v.anchor(), node)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +28,8 @@ type IssueOptions struct {
 	Authority func(*View) (*ca.Authority, error)
 	// Signer signs the manifest.
 	Signer ChooseSigner
-	// Validity is how long the certificates live; what the source says if zero.
+	// Validity is how long the certificates live; what the source says if zero. A
+	// negative one is refused (ca.ReasonValidityUnsuitable).
 	Validity time.Duration
 }
 
@@ -45,8 +47,11 @@ type Enrolment struct {
 
 // Issue makes fresh keys and certificates for every principal of a node and
 // packs them with the node's compiled set (PKI-4). It refuses while the
-// compiled tree is not what the source gives, and records each certificate in
-// the issuance log before it returns.
+// compiled tree is not what the source gives (ReasonTreeStale), and a name that no
+// node has (ReasonUnknownNode); faults of the source come as a *SourceError, those
+// of the authority and its keys as a *ca.Refusal. Each certificate is in the
+// issuance log before it returns; when the log cannot be written there is no
+// bundle.
 func Issue(ctx context.Context, opts IssueOptions) (*Enrolment, error) {
 	source, err := Load(opts.SourceOptions)
 	if err != nil {
@@ -77,7 +82,10 @@ func Issue(ctx context.Context, opts IssueOptions) (*Enrolment, error) {
 		return nil, err
 	}
 	e.Version = plan.ledger.Nodes[node.Name].Version
-	return e, repo.logIssued(e.Issued)
+	if err := repo.logIssued(e.Issued); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 func findNode(v *View, name string) (*Node, error) {
@@ -119,11 +127,11 @@ func (p *plan) checkCurrent() error {
 
 // enrol issues the node's certificates and packs the bundle.
 func enrol(v *View, node *Node, files setFiles, opts IssueOptions) (*Enrolment, error) {
-	authority, err := opts.Authority(v)
+	authority, err := opts.authority(v)
 	if err != nil {
 		return nil, err
 	}
-	chosen, key, err := opts.Signer(v.Signers)
+	chosen, key, err := opts.Signer.choose(v.Signers)
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +153,19 @@ func enrol(v *View, node *Node, files setFiles, opts IssueOptions) (*Enrolment, 
 	return e, nil
 }
 
+func (o IssueOptions) authority(v *View) (*ca.Authority, error) {
+	if o.Authority == nil {
+		return nil, errNoAuthority
+	}
+	authority, err := o.Authority(v)
+	if err == nil && authority == nil {
+		err = errNoAuthority
+	}
+	return authority, err
+}
+
+var errNoAuthority = errors.New("there is no authority to issue certificates: see IssueOptions.Authority")
+
 func (o IssueOptions) validity(v *View) time.Duration {
 	if o.Validity != 0 {
 		return o.Validity
@@ -165,7 +186,8 @@ func newSVID(authority *ca.Authority, id spiffeid.ID, validity time.Duration, no
 }
 
 // PrincipalID is the SPIFFE ID of the principal that a kind and a name mean in
-// a rete: "<node>/<name>" names a node's own service, and a vertex.
+// a rete: "<node>/<name>" names a node's own service, and a vertex. A kind that is
+// none, and a name that cannot be one, are errors.
 func PrincipalID(td spiffeid.TrustDomain, kind schema.Kind, name string) (spiffeid.ID, error) {
 	id, err := spiffeid.FromPath(td, "/"+string(kind)+"/"+name)
 	if err != nil {

@@ -26,6 +26,9 @@ type DueBundle struct {
 // Whether a bundle has been used is known on its machine alone. A log that
 // cannot be read is refused with ReasonRecordDamaged.
 func DueBundles(dir string, v *View, now time.Time) ([]DueBundle, error) {
+	if err := v.usable(); err != nil {
+		return nil, err
+	}
 	fsys, closeRoot, err := peek(dir)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ import (
 // git (PKI-4). Lines are only ever added.
 const issuedFile = florDir + "/issued.jsonl"
 
+// IssuedPath is where the issuance log lies below the root of a repository.
+const IssuedPath = issuedFile
+
 // Issued is one line of the issuance log.
 type Issued struct {
 	At   time.Time `json:"at"`
@@ -39,8 +42,9 @@ type Issued struct {
 	NotAfter    time.Time `json:"not_after"`
 }
 
-// NewIssued describes a certificate that was issued at a time, for a node's
-// bundle or, with node empty, by itself.
+// NewIssued describes a certificate, which is not nil, that was issued at a time,
+// for a node's bundle or, with node empty, by itself. Kind and name are empty when
+// it has no SPIFFE ID.
 func NewIssued(cert *x509.Certificate, node string, at time.Time) Issued {
 	sum := sha256.Sum256(cert.Raw)
 	entry := Issued{
@@ -51,13 +55,18 @@ func NewIssued(cert *x509.Certificate, node string, at time.Time) Issued {
 		NotBefore:   cert.NotBefore.UTC(),
 		NotAfter:    cert.NotAfter.UTC(),
 	}
+	if len(cert.URIs) == 0 {
+		return entry
+	}
 	if id, err := spiffeid.FromURI(cert.URIs[0]); err == nil {
 		entry.Kind, entry.Name, _ = strings.Cut(strings.TrimPrefix(id.Path(), "/"), "/")
 	}
 	return entry
 }
 
-// LogIssued adds certificates to the issuance log of the repository at dir.
+// LogIssued adds certificates to the issuance log of the repository at dir, all or
+// none, and returns when they are on the disk. Another compile there is
+// ReasonCompileRunning.
 func LogIssued(dir string, entries ...Issued) error {
 	repo, err := openRepository(dir)
 	if err != nil {

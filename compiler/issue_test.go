@@ -3,6 +3,12 @@ package compiler
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +63,100 @@ func TestIssueMakesABundleThatEnrolmentTakes(t *testing.T) {
 	}
 }
 
+// PKI-4: the audit trail describes the very certificates that the bundle holds,
+// as openssl and a vertex would, and two bundles share no key.
+func TestTheLogDescribesWhatIsInTheBundle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	keys := map[string]bool{}
+	for range 2 {
+		e, err := w.issue("laptop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var logged []string
+		for _, i := range e.Issued {
+			logged = append(logged, fmt.Sprint(i.Serial, i.Fingerprint, i.NotBefore, i.NotAfter))
+		}
+		var packed []string
+		for _, cert := range certificatesIn(t, e.Bundle) {
+			if cert.IsCA || len(cert.ExtKeyUsage) == 0 { // the root, or the signer
+				continue
+			}
+			packed = append(packed, fmt.Sprint(cert.SerialNumber.Text(16), fmt.Sprintf("%x", sha256.Sum256(cert.Raw)), cert.NotBefore, cert.NotAfter))
+			keys[string(cert.RawSubjectPublicKeyInfo)] = true
+		}
+		slices.Sort(logged)
+		slices.Sort(packed)
+		if diff := cmp.Diff(packed, logged); diff != "" {
+			t.Errorf("log (-packed +logged):\n%s", diff)
+		}
+	}
+	if len(keys) != 6 {
+		t.Errorf("two bundles of three principals have %d keys, want 6", len(keys))
+	}
+}
+
+// certificatesIn finds the certificates of a plain bundle.
+func certificatesIn(t *testing.T, text []byte) (found []*x509.Certificate) {
+	t.Helper()
+	for _, part := range bytes.SplitAfter(text, []byte("-----END CERTIFICATE-----\n")) {
+		begin := bytes.LastIndex(part, []byte("-----BEGIN CERTIFICATE-----")) // an archive has no line breaks before it
+		if begin < 0 {
+			continue
+		}
+		block, _ := pem.Decode(part[begin:])
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, cert)
+	}
+	return found
+}
+
+// PKI-4: how long the certificates live may be said; less than nothing is refused,
+// and nothing is logged then.
+func TestABundleLivesAsLongAsIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	issue := func(validity time.Duration) (*Enrolment, error) {
+		return Issue(t.Context(), IssueOptions{
+			SourceOptions: w.source(), Node: "alpha", Signer: w.choose, Validity: validity,
+			Authority: func(*View) (*ca.Authority, error) { return w.authority, nil },
+		})
+	}
+	var refusal *ca.Refusal
+	if _, err := issue(-time.Hour); !errors.As(err, &refusal) || refusal.Reason != ca.ReasonValidityUnsuitable {
+		t.Errorf("got %v", err)
+	}
+	if _, logged := w.snapshot()[issuedFile]; logged {
+		t.Error("something was logged")
+	}
+	e, err := issue(36 * time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range e.Issued {
+		if want := w.now.Add(36 * time.Hour); !i.NotAfter.Equal(want) {
+			t.Errorf("%s is valid until %v, want %v", i.Name, i.NotAfter, want)
+		}
+	}
+}
+
+// PKI-4: what could not be logged is handed to nobody.
+func TestWithoutALogThereIsNoBundle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.compile()
+	w.write(issuedFile+"/in-the-way", "")
+	if e, err := w.issue("laptop"); err == nil || e != nil {
+		t.Errorf("got a bundle: %t, error %v", e != nil, err)
+	}
+}
+
 // PKI-4: everything issued is in the audit trail, and nothing ever leaves it.
 func TestTheIssuanceLogOnlyGrows(t *testing.T) {
 	t.Parallel()
@@ -95,6 +195,7 @@ func TestIssueRefuses(t *testing.T) {
 		{"a tree that is not compiled", false, func(*world) {}, "alpha", ReasonTreeStale},
 		{"YAML that moved on", true, func(w *world) { w.edit("nodes.yaml", "5.6.7.8", "5.6.7.9") }, "beta", ReasonTreeStale},
 		{"a tree edited by hand", true, func(w *world) { w.edit(".flor/compiled/alpha/mgmt/agent.json", "flor", "fl0r") }, "beta", ReasonTreeStale},
+		{"a node that left, and is in the tree", true, (*world).addNodeAndForgetIt, "alpha", ReasonTreeStale},
 		{"a node that is none", true, func(*world) {}, "gamma", ReasonUnknownNode},
 	}
 	for _, tt := range tests {
@@ -113,6 +214,17 @@ func TestIssueRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// addNodeAndForgetIt leaves a node in the tree that the source has no more, and
+// nothing else to compile.
+func (w *world) addNodeAndForgetIt() {
+	w.t.Helper()
+	before := w.read("nodes.yaml")
+	w.edit("nodes.yaml", "nodes:\n", "nodes:\n  phone: {vertices: [{name: quic, kind: link, type: quic}]}\n")
+	w.compile()
+	w.write("nodes.yaml", before)
+	w.edit("nodes.yaml", "nodes:\n", "nodes:\n  # no phone\n")
 }
 
 // Whoever misnames a node reads which ones there are.

@@ -58,6 +58,9 @@ func (p NodePayloads) Payloads() []Payload {
 // that ctx ended. Compile holds each payload against its consumer's schema
 // before it signs it.
 func Project(ctx context.Context, v *View) ([]NodePayloads, error) {
+	if err := v.usable(); err != nil {
+		return nil, err
+	}
 	trust, err := trustBlock(v.Signers)
 	if err != nil {
 		return nil, err
@@ -319,7 +322,8 @@ func projectEgress(targets []reach) []schema.Rule {
 	return rules
 }
 
-// projectIngress leaves out services that nobody may reach.
+// projectIngress leaves out services that nobody may reach. Services are ordered
+// by name, and so by ID.
 func projectIngress(n *Node) []schema.Rule {
 	rules := make([]schema.Rule, 0, len(n.Services))
 	for _, s := range n.Services {
@@ -334,6 +338,5 @@ func projectIngress(n *Node) []schema.Rule {
 		slices.Sort(allow)
 		rules = append(rules, schema.Rule{Target: s.ID.String(), Allow: allow})
 	}
-	slices.SortFunc(rules, func(a, b schema.Rule) int { return strings.Compare(a.Target, b.Target) })
 	return rules
 }

@@ -52,8 +52,15 @@ type SignerState struct {
 type Spread struct{ Lists, Signed int }
 
 // ReadRotation finds out which signers the source, the compiled tree and what
-// was published last know of. It writes nothing.
+// was published last know of. It writes nothing. A tree that a compile is writing
+// or left unfinished is refused (ReasonCompileRunning).
 func ReadRotation(source *Loaded, dir string) (*Rotation, error) {
+	if source == nil {
+		return nil, errNoView
+	}
+	if err := source.View.usable(); err != nil {
+		return nil, err
+	}
 	fsys, closeRoot, err := peek(dir)
 	if err != nil {
 		return nil, err

@@ -69,6 +69,10 @@ func (c *commit) open(nodes int) (err error) {
 	return err
 }
 
+// giveUp removes what was staged, when nothing was decided yet: on a full disk it
+// would be in the way.
+func (c *commit) giveUp() error { return c.fsys.RemoveAll(stagingDir) }
+
 func (c *commit) close() error {
 	if c.done == nil {
 		return nil

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,8 @@ type ValidateOptions struct {
 	Now time.Time
 	// ReadFile reads a certificate by its path below the root of the
 	// repository, slash-separated. It must refuse paths that leave the root,
-	// and bound what it reads.
+	// and bound what it reads. Without it no certificate can be read, which is a
+	// fault of each.
 	ReadFile func(name string) ([]byte, error)
 }
 
@@ -68,6 +70,12 @@ type validator struct {
 }
 
 func newValidator(src *facade.Source, opts ValidateOptions) *validator {
+	if src == nil {
+		src = new(facade.Source)
+	}
+	if opts.ReadFile == nil {
+		opts.ReadFile = func(string) ([]byte, error) { return nil, errors.New("nothing was given to read files with") }
+	}
 	return &validator{
 		src: src, opts: opts, view: &View{}, meant: map[string]bool{},
 		nodes:    newTable[facade.Node, Node]("node", unknownNode),

@@ -18,6 +18,9 @@ func (v *validator) listener(t facade.Text, what string) netip.AddrPort {
 	return addr
 }
 
+// broadcast is the address of everybody on a link, which no connection has.
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
 // destination parses an address that something of ours will dial. The
 // unspecified address leads to this machine, which some places allow.
 func (v *validator) destination(t facade.Text, what string, allowUnspecified bool) netip.AddrPort {
@@ -25,7 +28,7 @@ func (v *validator) destination(t facade.Text, what string, allowUnspecified boo
 	if !ok {
 		return netip.AddrPort{}
 	}
-	if addr.Addr().IsMulticast() || addr.Addr().IsUnspecified() && !allowUnspecified {
+	if ip := addr.Addr(); ip.IsMulticast() || ip.Unmap() == broadcast || ip.IsUnspecified() && !allowUnspecified {
 		v.found.Add(undialable.At(t.At, "%s is %s, which nobody can dial", what, t.V).Suggest("write the address under which others reach it"))
 		return netip.AddrPort{}
 	}

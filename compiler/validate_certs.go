@@ -173,6 +173,9 @@ func unreadableCert(path facade.Text, err error, hint string) diag.Diagnostic {
 	if errors.Is(err, fs.ErrNotExist) {
 		return certUnreadable.At(path.At, "the certificate %s does not exist", path.V).Suggest("%s", hint)
 	}
+	if broken := new(fs.PathError); errors.As(err, &broken) {
+		err = broken.Err // the path is named already
+	}
 	return certUnreadable.At(path.At, "the certificate %s cannot be read: %v", path.V, err)
 }
 

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"crypto/x509"
+	"errors"
 	"net/netip"
 	"time"
 
@@ -38,6 +39,17 @@ type View struct {
 	// Management is the node of Coordinator and Publisher, the two reserved services.
 	Management             *Node
 	Coordinator, Publisher *Service
+}
+
+// errNoView is what a function says that was given a view of another make.
+var errNoView = errors.New("there is no view of a rete: it is what Validate makes of a source without errors")
+
+// usable refuses what Validate did not make.
+func (v *View) usable() error {
+	if v == nil || v.CA == nil || v.Management == nil || v.Coordinator == nil || v.Publisher == nil {
+		return errNoView
+	}
+	return nil
 }
 
 // PublisherAddress is where a program on the management node itself dials what
