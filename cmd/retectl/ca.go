@@ -75,7 +75,10 @@ func (c *console) caShow(_ context.Context, cmd *cli.Command) error {
 }
 
 func here(ring ca.Keyring, name ca.KeyName) string {
-	if ring.Has(name) {
+	switch has, err := ring.Has(name); {
+	case err != nil:
+		return "key out of reach: " + err.Error()
+	case has:
 		return "key here"
 	}
 	return "key elsewhere"
@@ -93,7 +96,7 @@ func caExportKeyCommand(c *console) *cli.Command {
 	}
 }
 
-func (c *console) caExportKey(_ context.Context, cmd *cli.Command) error {
+func (c *console) caExportKey(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
@@ -109,7 +112,7 @@ func (c *console) caExportKey(_ context.Context, cmd *cli.Command) error {
 	if signer := cmd.String("signer"); signer != "" {
 		name = ca.SignerKey(signer)
 	}
-	key, err := ring.Load(name, c.passphrase(cmd))
+	key, err := ring.Load(name, c.passphrase(ctx, cmd))
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func caInitCommand(c *console) *cli.Command {
 
 // caInit makes a root for a repository that has none. It cannot validate the
 // repository: what it makes is what is missing there.
-func (c *console) caInit(_ context.Context, cmd *cli.Command) error {
+func (c *console) caInit(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
@@ -47,12 +47,12 @@ func (c *console) caInit(_ context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	ring, err := c.keyring(root.trustDomain)
+	ring, err := c.keyringOutside(root.trustDomain, from.Dir)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	if err := root.makeRoom(ring, cmd.Bool("force"), now); err != nil {
+	if err := root.checkRoom(ring, cmd.Bool("force")); err != nil {
 		return err
 	}
 	key, err := rootKey(cmd.String("ca-key"))
@@ -63,14 +63,18 @@ func (c *console) caInit(_ context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	passphrase, err := c.newPassphrase(cmd)
+	passphrase, err := c.newPassphrase(ctx, cmd)
 	if err != nil {
 		return err
 	}
-	if err := ring.Save(ca.RootKey, key, passphrase); err != nil {
+	undo, err := ring.Replace(ca.RootKey, key, passphrase, now)
+	if err != nil {
 		return err
 	}
-	return c.placeRoot(root, authority)
+	if err := c.placeRoot(root, authority); err != nil {
+		return errors.Join(err, undo())
+	}
+	return nil
 }
 
 // rootPlan is what the YAML says of the root.
@@ -100,14 +104,16 @@ func (c *console) readRoot(dir string, files []string) (rootPlan, error) {
 	return p, nil
 }
 
-func (p rootPlan) makeRoom(ring ca.Keyring, force bool, now time.Time) error {
-	_, err := os.Lstat(filepath.Join(p.dir, p.file))
-	there := err == nil || ring.Has(ca.RootKey)
-	if there && !force {
+func (p rootPlan) checkRoom(ring ca.Keyring, force bool) error {
+	_, absent := os.Lstat(filepath.Join(p.dir, p.file))
+	has, err := ring.Has(ca.RootKey)
+	if err != nil {
+		return err
+	}
+	if there := absent == nil || has; there && !force {
 		return refuse(reasonExists, "the rete %s has a root already (%s, or a key in %s); --force makes another, and every node must then enrol again", p.trustDomain, p.file, ring.Dir)
 	}
-	_, err = ring.SetAside(ca.RootKey, now)
-	return err
+	return nil
 }
 
 // rootKey reads the key from a PEM file, or makes one.

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +30,7 @@ func caSignCommand(c *console) *cli.Command {
 	}
 }
 
-func (c *console) caSign(_ context.Context, cmd *cli.Command) error {
+func (c *console) caSign(ctx context.Context, cmd *cli.Command) error {
 	file, err := oneArgument(cmd, "the file of the request")
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func (c *console) caSign(_ context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	authority, err := c.authority(cmd, v, c.passphrase(cmd))
+	authority, err := c.authority(cmd, v, c.passphrase(ctx, cmd))
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func caIssueCommand(c *console) *cli.Command {
 	}
 }
 
-func (c *console) caIssue(_ context.Context, cmd *cli.Command) error {
+func (c *console) caIssue(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
@@ -97,13 +99,13 @@ func (c *console) caIssue(_ context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	authority, err := c.authority(cmd, v, c.passphrase(cmd))
+	authority, err := c.authority(cmd, v, c.passphrase(ctx, cmd))
 	if err != nil {
 		return err
 	}
 	order := order{id: id, dir: dir, view: v, authority: authority, now: time.Now(), validity: validity}
 	if cmd.String("kind") == string(schema.KindManagementPlane) {
-		return c.issueSigner(cmd, order)
+		return c.issueSigner(ctx, cmd, order)
 	}
 	return c.issuePrincipal(cmd, order)
 }
@@ -119,8 +121,8 @@ type order struct {
 }
 
 // issueSigner makes a further management signer, and says where to list it.
-func (c *console) issueSigner(cmd *cli.Command, o order) error {
-	file, err := c.makeSigner(cmd, o)
+func (c *console) issueSigner(ctx context.Context, cmd *cli.Command, o order) error {
+	file, err := c.makeSigner(ctx, cmd, o)
 	if err != nil {
 		return err
 	}
@@ -131,14 +133,17 @@ func (c *console) issueSigner(cmd *cli.Command, o order) error {
 
 // makeSigner makes a management signer: the key into the key ring, the
 // certificate into the repository, at the path that it returns.
-func (c *console) makeSigner(cmd *cli.Command, o order) (file string, err error) {
+func (c *console) makeSigner(ctx context.Context, cmd *cli.Command, o order) (file string, err error) {
 	name := schema.Leaf(o.id)
 	file = "certs/management-planes/" + name + ".crt"
-	if err := mayWrite(filepath.Join(o.dir, file), cmd.Bool("force")); err != nil {
+	if err := vacant(filepath.Join(o.dir, file), cmd.Bool("force")); err != nil {
 		return "", err
 	}
-	ring, err := c.keyring(o.view.TrustDomain)
+	ring, err := c.keyringOutside(o.view.TrustDomain, o.dir)
 	if err != nil {
+		return "", err
+	}
+	if err := ring.Vacant(ca.SignerKey(name)); err != nil {
 		return "", err
 	}
 	key, err := ca.NewKey()
@@ -149,18 +154,19 @@ func (c *console) makeSigner(cmd *cli.Command, o order) (file string, err error)
 	if err != nil {
 		return "", err
 	}
-	passphrase, err := c.newPassphrase(cmd)
+	passphrase, err := c.newPassphrase(ctx, cmd)
 	if err != nil {
-		return "", err
-	}
-	if err := ring.Save(ca.SignerKey(name), key, passphrase); err != nil {
 		return "", err
 	}
 	if err := o.record(cert); err != nil {
 		return "", err
 	}
-	if err := writePublic(o.dir, file, ca.EncodeCertificate(cert)); err != nil {
+	undo, err := ring.Replace(ca.SignerKey(name), key, passphrase, o.now)
+	if err != nil {
 		return "", err
+	}
+	if err := writePublic(o.dir, file, ca.EncodeCertificate(cert)); err != nil {
+		return "", errors.Join(err, undo())
 	}
 	return file, o.readBack(ring, file, passphrase)
 }
@@ -226,7 +232,7 @@ func (c *console) issuePrincipal(cmd *cli.Command, o order) error {
 		return err
 	}
 	if err := writePrivate(stem+".crt", ca.EncodeCertificate(cert)); err != nil {
-		return err
+		return errors.Join(err, os.Remove(stem+".key"))
 	}
 	c.tell("%s", stem+".crt")
 	c.say("certificate of %s, valid until %s; its private key beside it is not encrypted", o.id, cert.NotAfter.UTC().Format(time.DateOnly))
@@ -254,12 +260,23 @@ func outside(repo, dir string) error {
 	return nil
 }
 
+// resolve is the absolute path of a directory without symbolic links. One that
+// is yet to be made is where its parent is.
 func resolve(dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	abs, err := filepath.Abs(dir)
 	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	parent := filepath.Dir(abs)
+	switch {
+	case err == nil:
+		return real, nil
+	case !errors.Is(err, fs.ErrNotExist), parent == abs:
 		return "", fmt.Errorf("resolve %s: %w", dir, err)
 	}
-	return filepath.Abs(real)
+	above, err := resolve(parent)
+	return filepath.Join(above, filepath.Base(abs)), err
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {

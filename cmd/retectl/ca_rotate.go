@@ -33,13 +33,13 @@ func atOnceFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "at-once", Usage: "do not wait for the step before, because a key was stolen: nodes then believe the new signer by the CA alone"}
 }
 
-func rotateStep(c *console, step compiler.Step, does string, run func(*cli.Command, *rotation) error, flags ...cli.Flag) *cli.Command {
+func rotateStep(c *console, step compiler.Step, does string, run func(context.Context, *cli.Command, *rotation) error, flags ...cli.Flag) *cli.Command {
 	return &cli.Command{
 		Name:      string(step),
 		Usage:     does,
 		ArgsUsage: "<NAME>",
 		Flags:     append(append(sourceFlags(), passphraseFlag()), flags...),
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			r, err := c.openRotation(cmd)
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func rotateStep(c *console, step compiler.Step, does string, run func(*cli.Comma
 			if err := c.mayTake(cmd, r); err != nil {
 				return err
 			}
-			return run(cmd, r)
+			return run(ctx, cmd, r)
 		},
 	}
 }
@@ -139,7 +139,7 @@ func (c *console) sayLocalAgent(ctx context.Context, r *rotation) {
 }
 
 // rotateAdd makes key and certificate of a further signer.
-func (c *console) rotateAdd(cmd *cli.Command, r *rotation) error {
+func (c *console) rotateAdd(ctx context.Context, cmd *cli.Command, r *rotation) error {
 	id, err := schema.ManagementPlaneID(r.view.TrustDomain, r.name)
 	if err != nil {
 		return &usageError{err}
@@ -149,12 +149,12 @@ func (c *console) rotateAdd(cmd *cli.Command, r *rotation) error {
 		return err
 	}
 	c.say("step 1 of 3, add: every set will list %s beside %s, and be signed as before; a node that fetches it believes both from then on", r.name, r.view.Signers[0].Name)
-	authority, err := c.authority(cmd, r.view, c.passphrase(cmd))
+	authority, err := c.authority(cmd, r.view, c.passphrase(ctx, cmd))
 	if err != nil {
 		return err
 	}
 	o := order{id: id, dir: r.dir, view: r.view, authority: authority, now: time.Now(), validity: validity}
-	file, err := c.makeSigner(cmd, o)
+	file, err := c.makeSigner(ctx, cmd, o)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (c *console) rotateAdd(cmd *cli.Command, r *rotation) error {
 }
 
 // rotateSwitch checks that the new signer can sign, before it has to.
-func (c *console) rotateSwitch(cmd *cli.Command, r *rotation) error {
+func (c *console) rotateSwitch(ctx context.Context, cmd *cli.Command, r *rotation) error {
 	signer := r.signer()
 	if signer == nil {
 		return usage("the YAML does not list %s; begin with \"ca rotate-signer add %s\"", r.name, r.name)
@@ -173,7 +173,7 @@ func (c *console) rotateSwitch(cmd *cli.Command, r *rotation) error {
 	if err != nil {
 		return err
 	}
-	key, err := ring.Load(ca.SignerKey(r.name), c.passphrase(cmd))
+	key, err := ring.Load(ca.SignerKey(r.name), c.passphrase(ctx, cmd))
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (c *console) rotateSwitch(cmd *cli.Command, r *rotation) error {
 	return nil
 }
 
-func (c *console) rotateRetire(_ *cli.Command, r *rotation) error {
+func (c *console) rotateRetire(_ context.Context, _ *cli.Command, r *rotation) error {
 	if r.signer() != nil && len(r.view.Signers) == 1 {
 		return usage("%s is the only signer that the YAML lists; begin with \"ca rotate-signer add NAME\"", r.name)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/envelope"
 )
 
 func compileCommand(c *console) *cli.Command {
@@ -29,13 +30,16 @@ func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
-	opts, err := c.compileOptions(cmd)
+	opts, err := c.compileOptions(ctx, cmd)
 	if err != nil {
 		return err
 	}
 	c.noteGone(ctx, opts.Dir)
 	result, err := compiler.Compile(ctx, opts)
 	if err != nil {
+		return err
+	}
+	if err := listsSigner(cmd, result.Source.View); err != nil {
 		return err
 	}
 	c.diagnose(result.Source.Warnings, result.Source.Texts)
@@ -50,21 +54,35 @@ func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-func (c *console) compileOptions(cmd *cli.Command) (compiler.CompileOptions, error) {
+func (c *console) compileOptions(ctx context.Context, cmd *cli.Command) (compiler.CompileOptions, error) {
 	from, err := source(cmd)
 	if err != nil {
 		return compiler.CompileOptions{}, err
 	}
+	if floor := cmd.Uint64("floor"); floor >= envelope.MaxVersion {
+		return compiler.CompileOptions{}, usage("--floor %d is not below the last version there is, %d", floor, uint64(envelope.MaxVersion))
+	}
 	generatedAt, err := compiler.GeneratedAt(from.Now, c.getenv)
 	return compiler.CompileOptions{
 		SourceOptions:   from,
-		Signer:          c.chooseSigner(cmd, c.passphrase(cmd)),
+		Signer:          c.chooseSigner(cmd, c.passphrase(ctx, cmd)),
 		GeneratedAt:     generatedAt,
 		Floor:           cmd.Uint64("floor"),
 		Check:           cmd.Bool("check"),
 		MoveCoordinator: cmd.Bool("move-coordinator"),
 		Resign:          cmd.String("resign"),
 	}, err
+}
+
+// listsSigner refuses a --signer that the source does not list also when nothing
+// was to be signed.
+func listsSigner(cmd *cli.Command, v *compiler.View) error {
+	name := cmd.String("signer")
+	if name == "" {
+		return nil
+	}
+	_, err := compiler.PickSigner(v.Signers, name, nil)
+	return err
 }
 
 // showChanges prints, per touched node, old and new version and what changed

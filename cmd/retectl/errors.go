@@ -20,13 +20,6 @@ const (
 	exitCould  = 3
 )
 
-// usageError says that the command line was wrong.
-type usageError struct{ err error }
-
-func (*usageError) Code() string    { return "FL0701" }
-func (e *usageError) Error() string { return e.Code() + " usage: " + e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
 // refusal is something that retectl itself turns down.
 type refusal struct {
 	reason reason

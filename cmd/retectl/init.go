@@ -54,15 +54,11 @@ func (c *console) init(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	ring, err := c.keyring(rete.trustDomain)
+	ring, err := c.keyringOutside(rete.trustDomain, rete.Name)
 	if err != nil {
 		return err
 	}
 	if err := checkRoom(rete.Name, ring, cmd.Bool("force")); err != nil {
-		return err
-	}
-	passphrase, err := c.newPassphrase(cmd)
-	if err != nil {
 		return err
 	}
 	born, err := rete.bear(time.Now())
@@ -76,11 +72,12 @@ func (c *console) init(ctx context.Context, cmd *cli.Command) error {
 	if err := checkFiles(files); err != nil {
 		return err
 	}
-	if err := born.save(ring, passphrase, time.Now()); err != nil {
+	passphrase, err := c.newPassphrase(ctx, cmd)
+	if err != nil {
 		return err
 	}
-	if err := writeRepository(rete.Name, files); err != nil {
-		return fmt.Errorf("write repository: %w", err)
+	if err := born.place(ring, passphrase, rete.Name, files); err != nil {
+		return err
 	}
 	return c.settleRepository(ctx, rete, ring, born)
 }
@@ -118,8 +115,14 @@ func checkRoom(dir string, ring ca.Keyring, force bool) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if ring.Has(ca.RootKey) || ring.Has(ca.SignerKey(firstSigner)) {
-		return refuse(reasonExists, "%s has keys of a rete of that name; choose another name, or say --force to set them aside", ring.Dir)
+	for _, name := range []ca.KeyName{ca.RootKey, ca.SignerKey(firstSigner)} {
+		has, err := ring.Has(name)
+		if err != nil {
+			return err
+		}
+		if has {
+			return refuse(reasonExists, "%s has keys of a rete of that name; choose another name, or say --force to set them aside", ring.Dir)
+		}
 	}
 	return nil
 }
@@ -155,16 +158,21 @@ func (r *rete) bear(now time.Time) (*authorities, error) {
 	return &authorities{rootKey: rootKey, signerKey: signerKey, root: authority.Certificate(), signer: cert}, nil
 }
 
-// save puts the keys into the key ring; keys of those names, which only --force
-// lets stand, are set aside.
-func (a *authorities) save(ring ca.Keyring, passphrase []byte, now time.Time) error {
-	for name, key := range map[ca.KeyName]ed25519.PrivateKey{ca.RootKey: a.rootKey, ca.SignerKey(firstSigner): a.signerKey} {
-		if _, err := ring.SetAside(name, now); err != nil {
-			return err
-		}
-		if err := ring.Save(name, key, passphrase); err != nil {
-			return err
-		}
+// place writes keys and repository, or sets the keys aside: they belong to
+// nothing then, and would be in the way of the next try. Keys of those names, which
+// only --force lets stand, are set aside before.
+func (a *authorities) place(ring ca.Keyring, passphrase []byte, dir string, files durable.Tree) error {
+	now := time.Now()
+	undoRoot, err := ring.Replace(ca.RootKey, a.rootKey, passphrase, now)
+	if err != nil {
+		return err
+	}
+	undoSigner, err := ring.Replace(ca.SignerKey(firstSigner), a.signerKey, passphrase, now)
+	if err != nil {
+		return errors.Join(err, undoRoot())
+	}
+	if err := writeRepository(dir, files); err != nil {
+		return errors.Join(fmt.Errorf("write repository: %w", err), undoSigner(), undoRoot())
 	}
 	return nil
 }
@@ -185,7 +193,7 @@ func (c *console) settleRepository(ctx context.Context, r *rete, ring ca.Keyring
 		},
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("./%s and its keys are made, and not compiled (\"retectl compile\" there goes on): %w", r.Name, err)
 	}
 	c.diagnose(result.Source.Warnings, result.Source.Texts)
 	c.gitInit(ctx, r.Name)

@@ -51,9 +51,9 @@ func newRete(name string, cmd *cli.Command) (*rete, error) {
 		return nil, usage("%q cannot be the name of a rete: use lower-case letters, digits, dots and hyphens", name)
 	}
 	r := &rete{Name: name, Operator: cmd.String("operator"), Node: cmd.String("node"), trustDomain: td}
-	for _, n := range []string{r.Name, r.Operator, r.Node} {
-		if err := envelope.SafeName(n); err != nil {
-			return nil, &usageError{err}
+	for _, n := range []struct{ what, name string }{{"the rete", r.Name}, {"--operator", r.Operator}, {"--node", r.Node}} {
+		if err := envelope.SafeName(n.name); err != nil {
+			return nil, usage("%s: %w", n.what, inWords(err))
 		}
 	}
 	r.Address, err = netip.ParseAddrPort(cmd.String("address"))

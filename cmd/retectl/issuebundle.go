@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/sys/unix"
 
 	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/compiler/ca"
@@ -45,7 +46,7 @@ func (c *console) issueBundle(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
-	opts, err := c.issueOptions(cmd)
+	opts, err := c.issueOptions(ctx, cmd)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (c *console) issueBundle(ctx context.Context, cmd *cli.Command) error {
 	if err := mayWrite(out, cmd.Bool("force")); err != nil {
 		return err
 	}
-	passphrase, err := c.bundlePassphrase(cmd)
+	passphrase, err := c.bundlePassphrase(ctx, cmd)
 	if err != nil {
 		return err
 	}
@@ -65,20 +66,20 @@ func (c *console) issueBundle(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if err := writeBundle(out, enrolment.Bundle, passphrase); err != nil {
-		return err
+		return fmt.Errorf("%w (%s has certificates now that nobody holds)", err, compiler.IssuedPath)
 	}
 	c.showEnrolment(enrolment, out, passphrase != nil)
 	c.noteUncommitted(ctx, opts.Dir)
 	return nil
 }
 
-func (c *console) issueOptions(cmd *cli.Command) (compiler.IssueOptions, error) {
+func (c *console) issueOptions(ctx context.Context, cmd *cli.Command) (compiler.IssueOptions, error) {
 	from, err := source(cmd)
 	if err != nil {
 		return compiler.IssueOptions{}, err
 	}
 	validity, err := parseValidity(cmd.String("validity"))
-	ask := c.passphrase(cmd)
+	ask := c.passphrase(ctx, cmd)
 	return compiler.IssueOptions{
 		SourceOptions: from,
 		Node:          cmd.String("node"),
@@ -89,7 +90,7 @@ func (c *console) issueOptions(cmd *cli.Command) (compiler.IssueOptions, error) 
 }
 
 // bundlePassphrase is what --encrypt puts the bundle under; nil without it.
-func (c *console) bundlePassphrase(cmd *cli.Command) ([]byte, error) {
+func (c *console) bundlePassphrase(ctx context.Context, cmd *cli.Command) ([]byte, error) {
 	file := cmd.String("bundle-passphrase-file")
 	switch {
 	case !cmd.Bool("encrypt") && file != "":
@@ -99,17 +100,43 @@ func (c *console) bundlePassphrase(cmd *cli.Command) ([]byte, error) {
 	case file != "":
 		return passphraseFromFile(file)
 	}
-	return c.promptPassphrase("Passphrase for the bundle: ")
+	return c.promptPassphrase(ctx, "Passphrase for the bundle: ")
 }
 
-// mayWrite refuses a file that is there already.
+// mayWrite refuses a file that is there already, and one that could not be
+// written, before there is something to write that must not be lost.
 func mayWrite(name string, force bool) error {
-	_, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || force && err == nil {
-		return nil
-	}
-	if err != nil {
+	dir := filepath.Dir(name)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("%s cannot be written: there is no directory %s; make it, or choose another --out", name, dir)
+	case err != nil:
 		return err
+	case !info.IsDir():
+		return usage("%s cannot be written: %s is no directory; choose another --out", name, dir)
+	}
+	if err := vacant(name, force); err != nil {
+		return err
+	}
+	if err := unix.Access(dir, unix.W_OK); err != nil {
+		return &fs.PathError{Op: "write", Path: name, Err: err}
+	}
+	return nil
+}
+
+// vacant refuses a file that is there already.
+func vacant(name string, force bool) error {
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return usage("%s is a directory; name a file in it", name)
+	case force:
+		return nil
 	}
 	return refuse(reasonExists, "%s exists; choose another --out, or say --force", name)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"crypto"
 	"crypto/ed25519"
 	"errors"
@@ -39,28 +40,38 @@ func (c *console) keyring(td spiffeid.TrustDomain) (ca.Keyring, error) {
 	return ca.Keyring{Dir: dir}, err
 }
 
+// keyringOutside is the key ring for keys that are about to be made. It must not
+// lie in the repository: everybody who has a clone would have the keys (PKI-2).
+func (c *console) keyringOutside(td spiffeid.TrustDomain, repo string) (ca.Keyring, error) {
+	ring, err := c.keyring(td)
+	if err != nil {
+		return ring, err
+	}
+	return ring, outside(repo, ring.Dir)
+}
+
 // passphrase asks for the passphrase of a key once: --passphrase-file, then the
-// environment, then the terminal.
-func (c *console) passphrase(cmd *cli.Command) ca.Passphrase {
+// environment, then the terminal, where ctx ends the waiting.
+func (c *console) passphrase(ctx context.Context, cmd *cli.Command) ca.Passphrase {
 	var known []byte
 	return func(path string) ([]byte, error) {
 		if known != nil {
 			return known, nil
 		}
-		text, err := c.readPassphrase(cmd, "Passphrase for "+path+": ")
+		text, err := c.readPassphrase(ctx, cmd, "Passphrase for "+path+": ")
 		known = text
 		return text, err
 	}
 }
 
-func (c *console) readPassphrase(cmd *cli.Command, prompt string) ([]byte, error) {
+func (c *console) readPassphrase(ctx context.Context, cmd *cli.Command, prompt string) ([]byte, error) {
 	if file := cmd.String("passphrase-file"); file != "" {
 		return passphraseFromFile(file)
 	}
 	if text := c.getenv(passphraseVariable); text != "" {
 		return []byte(text), nil
 	}
-	return c.promptPassphrase(prompt)
+	return c.promptPassphrase(ctx, prompt)
 }
 
 func passphraseFromFile(name string) ([]byte, error) {
@@ -80,13 +91,13 @@ func passphraseFromFile(name string) ([]byte, error) {
 	return []byte(line), nil
 }
 
-func (c *console) promptPassphrase(prompt string) ([]byte, error) {
+func (c *console) promptPassphrase(ctx context.Context, prompt string) ([]byte, error) {
 	in, ok := c.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return nil, refuse(reasonNoPassphrase, "a passphrase is needed and standard input is no terminal; say --passphrase-file FILE or set %s", passphraseVariable)
 	}
 	fmt.Fprint(c.err, prompt)
-	text, err := term.ReadPassword(int(in.Fd()))
+	text, err := readUnseen(ctx, int(in.Fd()))
 	fmt.Fprintln(c.err)
 	if err == nil && len(text) == 0 {
 		return nil, refuse(reasonNoPassphrase, "the passphrase is empty")
@@ -94,9 +105,34 @@ func (c *console) promptPassphrase(prompt string) ([]byte, error) {
 	return text, err
 }
 
+// readUnseen reads a line from a terminal that does not show it. When ctx ends
+// first, the terminal is as before, and the read is left to the end of the
+// process: nothing else reads there.
+func readUnseen(ctx context.Context, terminal int) ([]byte, error) {
+	before, err := term.GetState(terminal)
+	if err := cmp.Or(err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	type line struct {
+		text []byte
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() {
+		text, err := term.ReadPassword(terminal)
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		return l.text, l.err
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), term.Restore(terminal, before))
+	}
+}
+
 // newPassphrase is the passphrase for keys that are about to be made: nil with
 // --no-passphrase, which is warned of; typed twice on a terminal.
-func (c *console) newPassphrase(cmd *cli.Command) ([]byte, error) {
+func (c *console) newPassphrase(ctx context.Context, cmd *cli.Command) ([]byte, error) {
 	if cmd.Bool("no-passphrase") {
 		if cmd.String("passphrase-file") != "" {
 			return nil, usage("--no-passphrase and --passphrase-file exclude each other")
@@ -104,11 +140,11 @@ func (c *console) newPassphrase(cmd *cli.Command) ([]byte, error) {
 		c.say("warning: private keys are written without a passphrase; whoever can read the files is the operator")
 		return nil, nil
 	}
-	text, err := c.readPassphrase(cmd, "New passphrase: ")
+	text, err := c.readPassphrase(ctx, cmd, "New passphrase: ")
 	if err != nil || cmd.String("passphrase-file") != "" || c.getenv(passphraseVariable) != "" {
 		return text, err
 	}
-	again, err := c.promptPassphrase("Again: ")
+	again, err := c.promptPassphrase(ctx, "Again: ")
 	if err == nil && !bytes.Equal(text, again) {
 		return nil, refuse(reasonNoPassphrase, "the two passphrases differ")
 	}
@@ -123,9 +159,15 @@ func (c *console) chooseSigner(cmd *cli.Command, ask ca.Passphrase) compiler.Cho
 		if err != nil {
 			return nil, nil, err
 		}
+		var unreadable error
 		chosen, err := compiler.PickSigner(listed, cmp.Or(cmd.String("resign"), cmd.String("signer")), func(name string) bool {
-			return ring.Has(ca.SignerKey(name))
+			here, err := ring.Has(ca.SignerKey(name))
+			unreadable = errors.Join(unreadable, err)
+			return here
 		})
+		if err != nil && unreadable != nil {
+			return nil, nil, fmt.Errorf("look for the keys of the signers: %w", unreadable)
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w (keys are looked for in %s)", err, ring.Dir)
 		}

@@ -13,6 +13,7 @@ func main() { os.Exit(retectl()) }
 func retectl() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // whoever asks twice does not wait
 	c := newConsole(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 	return c.exit(newApp(c).Run(ctx, os.Args))
 }

@@ -37,6 +37,9 @@ func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
 	if err := noArguments(cmd); err != nil {
 		return err
 	}
+	if patience := cmd.Duration("patience"); patience <= 0 {
+		return usage("--patience %v is no time to wait; say 30s, or leave --wait away", patience)
+	}
 	from, err := source(cmd)
 	if err != nil {
 		return err

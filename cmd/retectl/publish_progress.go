@@ -16,7 +16,7 @@ type progress struct {
 
 func (c *console) progress(from io.Reader, total int64) *progress {
 	p := &progress{from: from, total: total, shown: -1}
-	if isTerminal(c.err) {
+	if c.steered() {
 		p.to = c.err
 	}
 	return p

@@ -38,9 +38,13 @@ type Authority struct {
 }
 
 // NewAuthority makes the self-signed root of td around key (PKI-3): common name
-// "<rete> Root CA", URI SAN spiffe://<rete>, path length 0.
+// "<rete> Root CA", URI SAN spiffe://<rete>, path length 0. It is valid from five
+// minutes before now until validity after it. A key that is none or not Ed25519
+// is ReasonKeyUnsuitable, a validity of nothing or less ReasonValidityUnsuitable;
+// another error is that of signing.
 func NewAuthority(td spiffeid.TrustDomain, key crypto.Signer, validity time.Duration, now time.Time) (*Authority, error) {
-	if err := checkPublic(key.Public()); err != nil {
+	pub, err := publicOf(key)
+	if err != nil {
 		return nil, err
 	}
 	if validity <= 0 {
@@ -51,7 +55,7 @@ func NewAuthority(td spiffeid.TrustDomain, key crypto.Signer, validity time.Dura
 		return nil, err
 	}
 	template := rootTemplate(td, serial, validity, now)
-	cert, err := create(template, template, key.Public(), key)
+	cert, err := create(template, template, pub, key)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +63,19 @@ func NewAuthority(td spiffeid.TrustDomain, key crypto.Signer, validity time.Dura
 }
 
 // OpenAuthority takes an existing root into use. It refuses a certificate that
-// is not the root of one trust domain, and a key that is not its own.
+// is not the root of one trust domain (ReasonRootUnsuitable), a key that is none
+// or not Ed25519 (ReasonKeyUnsuitable), and one that is not the certificate's own
+// (ReasonKeyMismatch). It does not ask whether the root has expired: Issue does.
 func OpenAuthority(cert *x509.Certificate, key crypto.Signer) (*Authority, error) {
 	td, err := RootTrustDomain(cert)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckKey(cert, key.Public()); err != nil {
+	pub, err := publicOf(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckKey(cert, pub); err != nil {
 		return nil, err
 	}
 	return &Authority{td: td, cert: cert, key: key}, nil
@@ -79,7 +89,10 @@ func (a *Authority) Certificate() *x509.Certificate { return a.cert }
 
 // Issue makes the certificate of id for the public key pub, valid from five
 // minutes ago until validity from now, but never past the root's own end. The
-// kind of id decides the usages (PKI-3).
+// kind of id decides the usages (PKI-3). An id of another trust domain or of a
+// kind without a profile is ReasonIDUnsuitable, a key that is none or not Ed25519
+// ReasonKeyUnsuitable, a validity of nothing or less, or a root that has ended,
+// ReasonValidityUnsuitable; another error is that of signing.
 func (a *Authority) Issue(id spiffeid.ID, pub crypto.PublicKey, validity time.Duration, now time.Time) (*x509.Certificate, error) {
 	p, err := profileOf(id, a.td)
 	if err != nil {
@@ -104,7 +117,7 @@ func (a *Authority) Issue(id spiffeid.ID, pub crypto.PublicKey, validity time.Du
 // Sign issues a certificate for a request that was made elsewhere, so that a
 // private key need never leave the machine that made it. Of the request only
 // the public key and the one URI SAN are taken; anything else in it that asks
-// for more is refused.
+// for more is refused, as ReasonRequestRefused. Further errors are those of Issue.
 func (a *Authority) Sign(request *x509.CertificateRequest, validity time.Duration, now time.Time) (*x509.Certificate, error) {
 	id, err := requestedID(request)
 	if err != nil {
@@ -123,7 +136,8 @@ func (a *Authority) checkPeriod(validity time.Duration, now time.Time) error {
 	return nil
 }
 
-// RootTrustDomain checks that cert can be the root of a rete and says of which.
+// RootTrustDomain checks that cert can be the root of a rete, and says of which;
+// what cannot is ReasonRootUnsuitable.
 func RootTrustDomain(cert *x509.Certificate) (spiffeid.TrustDomain, error) {
 	td, err := rootTrustDomain(cert)
 	if err != nil {
@@ -134,6 +148,9 @@ func RootTrustDomain(cert *x509.Certificate) (spiffeid.TrustDomain, error) {
 
 func rootTrustDomain(cert *x509.Certificate) (spiffeid.TrustDomain, error) {
 	var none spiffeid.TrustDomain
+	if cert == nil {
+		return none, errors.New("there is no certificate")
+	}
 	if !cert.BasicConstraintsValid || !cert.IsCA {
 		return none, errors.New("the certificate is not that of a CA")
 	}
@@ -156,8 +173,12 @@ func rootTrustDomain(cert *x509.Certificate) (spiffeid.TrustDomain, error) {
 	return id.TrustDomain(), nil
 }
 
-// CheckKey says whether pub is the key that cert certifies.
+// CheckKey says whether pub is the key that cert certifies; if not, or if there
+// is no certificate, it is ReasonKeyMismatch.
 func CheckKey(cert *x509.Certificate, pub crypto.PublicKey) error {
+	if cert == nil {
+		return &Refusal{ReasonKeyMismatch, errors.New("there is no certificate for the private key")}
+	}
 	certified, ok := cert.PublicKey.(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !certified.Equal(pub) {
 		return &Refusal{ReasonKeyMismatch, fmt.Errorf("the private key does not belong to the certificate %q", certificateLabel(cert))}
@@ -219,13 +240,44 @@ func newSerial() (*big.Int, error) {
 }
 
 func checkPublic(pub crypto.PublicKey) error {
-	if _, ok := pub.(ed25519.PublicKey); !ok {
+	if pub == nil {
+		return &Refusal{ReasonKeyUnsuitable, errors.New("there is no key")}
+	}
+	key, ok := pub.(ed25519.PublicKey)
+	if !ok {
 		return &Refusal{ReasonKeyUnsuitable, fmt.Errorf("the key is a %T, and only Ed25519 is used", pub)}
+	}
+	if len(key) != ed25519.PublicKeySize {
+		return &Refusal{ReasonKeyUnsuitable, fmt.Errorf("the key has %d bytes, an Ed25519 key has %d", len(key), ed25519.PublicKeySize)}
+	}
+	return nil
+}
+
+// publicOf is the public half of a key that is one.
+func publicOf(key crypto.Signer) (crypto.PublicKey, error) {
+	if key == nil {
+		return nil, checkPublic(nil)
+	}
+	if private, ok := key.(ed25519.PrivateKey); ok {
+		if err := checkPrivate(private); err != nil {
+			return nil, err
+		}
+	}
+	pub := key.Public()
+	return pub, checkPublic(pub)
+}
+
+func checkPrivate(key ed25519.PrivateKey) error {
+	if len(key) != ed25519.PrivateKeySize {
+		return &Refusal{ReasonKeyUnsuitable, fmt.Errorf("the private key has %d bytes, an Ed25519 key has %d", len(key), ed25519.PrivateKeySize)}
 	}
 	return nil
 }
 
 func requestedID(request *x509.CertificateRequest) (spiffeid.ID, error) {
+	if request == nil {
+		return spiffeid.ID{}, errors.New("there is no request")
+	}
 	if err := request.CheckSignature(); err != nil {
 		return spiffeid.ID{}, fmt.Errorf("its signature does not hold: %w", err)
 	}
@@ -253,7 +305,8 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // Fingerprint is the SHA-256 of a certificate as people compare it: upper-case
-// hex, bytes separated by colons, as openssl prints it.
+// hex, bytes separated by colons, as openssl prints it. The certificate is not
+// nil.
 func Fingerprint(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.Raw)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")

@@ -28,15 +28,20 @@ const (
 	blockRequest    = "CERTIFICATE REQUEST"
 )
 
-// NewKey makes a private key.
+// NewKey makes a private key. It does not fail where the operating system has
+// randomness to give.
 func NewKey() (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	return key, err
 }
 
-// EncodeJWK writes key as a plain JWK (RFC 8037). Whoever reads the result
-// holds the key: prefer EncryptJWK.
+// EncodeJWK writes key as a plain JWK (RFC 8037), with a newline at the end.
+// Whoever reads the result holds the key: prefer EncryptJWK. What is no key is
+// ReasonKeyUnsuitable.
 func EncodeJWK(key ed25519.PrivateKey) ([]byte, error) {
+	if err := checkPrivate(key); err != nil {
+		return nil, err
+	}
 	text, err := json.Marshal(jose.JSONWebKey{Key: key, Algorithm: string(jose.EdDSA), Use: "sig"})
 	if err != nil {
 		return nil, fmt.Errorf("encode key: %w", err)
@@ -45,7 +50,9 @@ func EncodeJWK(key ed25519.PrivateKey) ([]byte, error) {
 }
 
 // EncryptJWK writes key as an encrypted JWK in compact JWE form (PKI-2):
-// PBES2-HS512+A256KW with Iterations rounds, A256GCM.
+// PBES2-HS512+A256KW with Iterations rounds, A256GCM. It takes a tenth of a second
+// of a processor, on purpose. An empty passphrase is ReasonPassphraseRequired,
+// what is no key ReasonKeyUnsuitable.
 func EncryptJWK(key ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 	if len(passphrase) == 0 {
 		return nil, &Refusal{ReasonPassphraseRequired, errors.New("a key is not encrypted under an empty passphrase")}
@@ -68,7 +75,8 @@ func EncryptJWK(key ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 	return append([]byte(text), '\n'), err
 }
 
-// DecodeJWK reads what EncodeJWK writes.
+// DecodeJWK reads what EncodeJWK writes. What is no JWK, or is over MaxKeyFile, is
+// ReasonKeyMalformed; another key than a private Ed25519 key ReasonKeyUnsuitable.
 func DecodeJWK(text []byte) (ed25519.PrivateKey, error) {
 	if len(text) > MaxKeyFile {
 		return nil, tooLarge()
@@ -82,7 +90,9 @@ func DecodeJWK(text []byte) (ed25519.PrivateKey, error) {
 
 // DecryptJWK reads what EncryptJWK writes. A passphrase that does not fit is
 // ReasonWrongPassphrase; so is a file that was altered, since authenticated
-// encryption cannot tell the two apart.
+// encryption cannot tell the two apart. None at all is ReasonPassphraseRequired, a
+// file with fewer than Iterations or more than MaxIterations rounds is
+// ReasonWorkFactor; the rest is as for DecodeJWK.
 func DecryptJWK(text, passphrase []byte) (ed25519.PrivateKey, error) {
 	if len(text) > MaxKeyFile {
 		return nil, tooLarge()
@@ -117,8 +127,12 @@ func checkIterations(header any) error {
 	return nil
 }
 
-// EncodePEM writes key as PKCS#8 in PEM, for openssl and step.
+// EncodePEM writes key as PKCS#8 in PEM, unencrypted, for openssl and step. What is
+// no key is ReasonKeyUnsuitable.
 func EncodePEM(key ed25519.PrivateKey) ([]byte, error) {
+	if err := checkPrivate(key); err != nil {
+		return nil, err
+	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("encode key: %w", err)
@@ -126,7 +140,9 @@ func EncodePEM(key ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: blockPrivateKey, Bytes: der}), nil
 }
 
-// DecodePEM reads one PKCS#8 private key in PEM.
+// DecodePEM reads exactly one PKCS#8 private key in PEM. Anything else, and more
+// than MaxKeyFile bytes, is ReasonKeyMalformed; another key than an Ed25519 one
+// ReasonKeyUnsuitable.
 func DecodePEM(text []byte) (ed25519.PrivateKey, error) {
 	if len(text) > MaxKeyFile {
 		return nil, tooLarge()
@@ -142,12 +158,13 @@ func DecodePEM(text []byte) (ed25519.PrivateKey, error) {
 	return privateKey(key)
 }
 
-// EncodeCertificate writes cert in PEM.
+// EncodeCertificate writes cert, which is not nil, in PEM.
 func EncodeCertificate(cert *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: blockCert, Bytes: cert.Raw})
 }
 
-// DecodeCertificate reads exactly one certificate in PEM.
+// DecodeCertificate reads exactly one certificate in PEM; anything else is
+// ReasonCertificateMalformed. Its caller bounds what it gives.
 func DecodeCertificate(text []byte) (*x509.Certificate, error) {
 	der, err := onlyBlock(text, blockCert)
 	if err != nil {
@@ -160,7 +177,9 @@ func DecodeCertificate(text []byte) (*x509.Certificate, error) {
 	return cert, nil
 }
 
-// DecodeRequest reads exactly one PKCS#10 certificate request in PEM.
+// DecodeRequest reads exactly one PKCS#10 certificate request in PEM; anything else
+// is ReasonRequestRefused. Its caller bounds what it gives, and Sign judges what
+// is asked for.
 func DecodeRequest(text []byte) (*x509.CertificateRequest, error) {
 	der, err := onlyBlock(text, blockRequest)
 	if err != nil {

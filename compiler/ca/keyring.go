@@ -42,7 +42,8 @@ type Keyring struct {
 }
 
 // KeyringDir says where the keys of a rete are kept: $RETECTL_HOME/<rete>, else
-// $XDG_DATA_HOME/retectl/<rete>, else below the user's home directory.
+// $XDG_DATA_HOME/retectl/<rete>, else below the user's home directory. It fails
+// when the environment names none of them, and does not look at the disk.
 func KeyringDir(td spiffeid.TrustDomain, getenv func(string) string) (string, error) {
 	if home := getenv("RETECTL_HOME"); home != "" {
 		return filepath.Join(home, td.Name()), nil
@@ -57,17 +58,36 @@ func KeyringDir(td spiffeid.TrustDomain, getenv func(string) string) (string, er
 	return filepath.Join(home, ".local", "share", "retectl", td.Name()), nil
 }
 
-// Has reports whether the ring holds the key, in whichever form.
-func (k Keyring) Has(name KeyName) bool {
+// Has reports whether the ring holds the key, in whichever form. An error means
+// that it cannot be told, as in a directory that may not be read.
+func (k Keyring) Has(name KeyName) (bool, error) {
 	_, err := k.find(name)
-	return err == nil
+	if isReason(err, ReasonKeyAbsent) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Vacant refuses a name under which the ring holds a key already
+// (ReasonKeyExists), as Save does.
+func (k Keyring) Vacant(name KeyName) error {
+	file, err := k.find(name)
+	switch {
+	case err == nil:
+		return &Refusal{ReasonKeyExists, fmt.Errorf("%s exists; move it away first if you mean to replace it", k.path(file))}
+	case isReason(err, ReasonKeyAbsent):
+		return nil
+	}
+	return err
 }
 
 // Passphrase gives the passphrase of the key file at path. It is asked only
 // when a passphrase is needed.
 type Passphrase func(path string) ([]byte, error)
 
-// Load reads a key. ask is called only for an encrypted one.
+// Load reads a key. ask is called only for an encrypted one, and its error is
+// returned. A key that is not there is ReasonKeyAbsent; what is there and no key is
+// refused as DecodeJWK and DecryptJWK do.
 func (k Keyring) Load(name KeyName, ask Passphrase) (ed25519.PrivateKey, error) {
 	file, err := k.find(name)
 	if err != nil {
@@ -93,6 +113,9 @@ func decode(text []byte, file string, ask Passphrase) (ed25519.PrivateKey, error
 	if filepath.Ext(file) == plainSuffix {
 		return DecodeJWK(text)
 	}
+	if ask == nil {
+		return DecryptJWK(text, nil)
+	}
 	passphrase, err := ask(file)
 	if err != nil {
 		return nil, err
@@ -101,14 +124,12 @@ func decode(text []byte, file string, ask Passphrase) (ed25519.PrivateKey, error
 }
 
 // Save writes a key, encrypted under passphrase, or plain when passphrase is
-// nil. A key of that name is never overwritten: its last copy may be this one.
-// The file is the owner's alone (0600).
+// nil. A key of that name is never overwritten (ReasonKeyExists): its last copy
+// may be this one. The file is the owner's alone (0600), and on the disk when Save
+// returns.
 func (k Keyring) Save(name KeyName, key ed25519.PrivateKey, passphrase []byte) error {
-	if err := name.check(); err != nil {
+	if err := k.Vacant(name); err != nil {
 		return err
-	}
-	if file, err := k.find(name); err == nil {
-		return &Refusal{ReasonKeyExists, fmt.Errorf("%s exists; move it away first if you mean to replace it", k.path(file))}
 	}
 	file, text, err := encode(name, key, passphrase)
 	if err != nil {
@@ -176,18 +197,67 @@ func (n KeyName) check() error {
 	return nil
 }
 
-// SetAside renames a key's file to <file>.<UTC>, so that another may take its
-// name, and returns the new path. A key that is not there is no error.
-func (k Keyring) SetAside(name KeyName, now time.Time) (string, error) {
+// Replace saves a key as Save does, and first sets aside one that has its name:
+// its file is renamed to <file>.<UTC>, with a number behind it where that is taken.
+// What is called in the end is undo, when the rest of what the key is for failed:
+// the new key is set aside, and the old one has its name again. No key is ever
+// removed.
+func (k Keyring) Replace(name KeyName, key ed25519.PrivateKey, passphrase []byte, now time.Time) (undo func() error, err error) {
+	old, err := k.setAside(name, now)
+	if err != nil {
+		return nil, err
+	}
+	undo = func() error {
+		if _, err := k.setAside(name, now); err != nil {
+			return err
+		}
+		return old.back()
+	}
+	if err := k.Save(name, key, passphrase); err != nil {
+		return nil, errors.Join(err, undo())
+	}
+	return undo, nil
+}
+
+// moved is a file that was renamed; the zero value is none.
+type moved struct{ from, to string }
+
+func (m moved) back() error {
+	if m.to == "" {
+		return nil
+	}
+	return os.Rename(m.to, m.from)
+}
+
+// setAside renames the file of a key; one that is not there is no error.
+func (k Keyring) setAside(name KeyName, now time.Time) (moved, error) {
 	file, err := k.find(name)
 	if isReason(err, ReasonKeyAbsent) {
-		return "", nil
+		return moved{}, nil
 	}
 	if err != nil {
-		return "", err
+		return moved{}, err
 	}
-	aside := k.path(file) + "." + now.UTC().Format("20060102T150405Z")
-	return aside, os.Rename(k.path(file), aside)
+	m := moved{from: k.path(file)}
+	if m.to, err = untaken(m.from + "." + now.UTC().Format("20060102T150405Z")); err != nil {
+		return moved{}, err
+	}
+	return m, os.Rename(m.from, m.to)
+}
+
+// untaken is a path like path that nothing has.
+func untaken(path string) (string, error) {
+	free := path
+	for n := 2; ; n++ {
+		_, err := os.Lstat(free)
+		if errors.Is(err, fs.ErrNotExist) {
+			return free, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		free = fmt.Sprintf("%s.%d", path, n)
+	}
 }
 
 func isReason(err error, reason Reason) bool {
