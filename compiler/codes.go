@@ -119,7 +119,7 @@ var (
 		"Add it as the suggestion says; `retectl init` writes all of them.")
 	reservedAltered = registry.Error("FL0222", "reserved-altered", "a reserved entity is not as it must be",
 		"Nodes and operators depend on exactly these grants, whatever else the rete has.",
-		"Restore it as the suggestion says, and use roles and groups of your own for the rest.")
+		"Restore it as the suggestion says. Further rights go into a role of their own, with groups of its own, that is given beside the reserved one.")
 	managementSplit = registry.Error("FL0223", "management-split", "the two reserved services are on different nodes",
 		"One program, the coordinator, serves both.",
 		"Put both on the management node.")
