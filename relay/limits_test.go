@@ -120,7 +120,7 @@ func TestABodyWithoutAnEndIsStoppedAtTheLimit(t *testing.T) {
 	const limit = 1 << 20
 	endless, body := &spaces{}, &upload{all: new(uploads)}
 	refused := body.read(endless, -1, limit)
-	want := `{"error":"too_large","reason":"a published tree has at most 1048576 bytes"}`
+	want := `{"error":"too_large","reason":"FL3112 tree-too-large: a published tree has at most 1048576 bytes: split the rete"}`
 	if refused == nil || refused.status != 413 || string(refused.body) != want {
 		t.Fatalf("%d bytes, %+v", len(body.doc), refused)
 	}

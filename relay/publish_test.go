@@ -65,7 +65,7 @@ func TestEveryRowOfThePublishListener(t *testing.T) {
 	}
 }
 
-const tooLarge = `{"error":"too_large","reason":"a published tree has at most 268435456 bytes"}`
+const tooLarge = `{"error":"too_large","reason":"FL3112 tree-too-large: a published tree has at most 268435456 bytes: split the rete"}`
 
 // CRD-8: what announces too much is refused before a byte of it is read.
 func TestABodyThatAnnouncesTooMuchIsRefusedAtOnce(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAnInterruptedUploadChangesNothing(t *testing.T) {
 	}
 	req.ContentLength = -1
 	h.publish.ServeHTTP(w, req)
-	if w.status != 400 || w.body.String() != `{"error":"malformed_tree","reason":"the body ended early"}` {
+	if w.status != 400 || w.body.String() != `{"error":"malformed_tree","reason":"the body ended early: publish again"}` {
 		t.Errorf("%d %s", w.status, w.body.String())
 	}
 	if h.Published() != nil {

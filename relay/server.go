@@ -18,7 +18,7 @@ const (
 
 // NewServer makes an HTTP/1.1 server that is fit for one of the handlers
 // (CRD-8): header and idle connections are timed here, bodies by progress in the
-// handler. What net/http has to say goes to this logger at debug level, because it is
+// handler. What net/http has to say goes to this logger, at debug level where it is
 // about what clients do; nil discards.
 func NewServer(handler http.Handler, to *slog.Logger) *http.Server {
 	if to == nil {
@@ -58,7 +58,17 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 // lineLog turns net/http's lines into records of constant text (OBS-2).
 type lineLog struct{ to *slog.Logger }
 
+// Write tells apart by how a line begins what clients do, and what somebody must do
+// something about: a client that is not accepted is told nothing, and waits.
 func (l lineLog) Write(line []byte) (int, error) {
-	l.to.Debug("http server", "detail", strings.TrimSuffix(string(line), "\n"))
+	detail := strings.TrimSuffix(string(line), "\n")
+	switch {
+	case strings.HasPrefix(detail, "http: Accept error"):
+		l.to.Warn("no connection is accepted now; where files are too many, raise the limit of open files: each held answer takes one", "detail", detail)
+	case strings.HasPrefix(detail, "http: panic serving"):
+		l.to.Error("an answer broke off by a fault of this program, please report it", "detail", detail)
+	default:
+		l.to.Debug("http server", "detail", detail)
+	}
 	return len(line), nil
 }

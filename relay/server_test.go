@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,7 +83,7 @@ func TestABodyThatStandsStillIsEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := `{"error":"too_slow","reason":"the body stood still: 64 KiB must come in 30s"}`
+		want := `{"error":"too_slow","reason":"the body stood still: 64 KiB must come in 30s: publish again over a faster way"}`
 		if resp.StatusCode != 408 || string(body) != want || time.Since(begun) != 30*time.Second {
 			t.Errorf("%d %s after %s", resp.StatusCode, body, time.Since(begun))
 		}
@@ -291,8 +294,62 @@ func TestTheServersOwnWordsAreFieldsOfARecord(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	relay.NewServer(http.NotFoundHandler(), log).ErrorLog.Print("http: panic\nserving")
-	if got := out.String(); !strings.Contains(got, `level=DEBUG msg="http server" detail="http: panic\nserving"`) {
+	relay.NewServer(http.NotFoundHandler(), log).ErrorLog.Print("http: superfluous\nresponse")
+	if got := out.String(); !strings.Contains(got, `level=DEBUG msg="http server" detail="http: superfluous\nresponse"`) {
 		t.Error(got)
+	}
+}
+
+// withoutFiles is a listener of a process that has all the files open that it may.
+type withoutFiles struct{ failed bool }
+
+func (l *withoutFiles) Accept() (net.Conn, error) {
+	if l.failed {
+		return nil, io.EOF
+	}
+	l.failed = true
+	return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+}
+
+func (*withoutFiles) Close() error   { return nil }
+func (*withoutFiles) Addr() net.Addr { return &net.TCPAddr{} }
+
+// CRD-8: clients that cannot be accepted learn nothing, so that the log must say it
+// at a level that is on, with what to do; so it is with a panic of a handler.
+func TestWhatSomebodyMustMendIsLoud(t *testing.T) {
+	t.Parallel()
+	panics := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a fault") })
+	cases := map[string]struct {
+		serve func(*http.Server)
+		want  []string
+	}{
+		"no more files": {
+			func(s *http.Server) { _ = s.Serve(&withoutFiles{}) },
+			[]string{"level=WARN", "raise the limit of open files", "too many open files"},
+		},
+		"a handler that panics": {
+			func(s *http.Server) {
+				there := httptest.NewUnstartedServer(nil)
+				there.Config = s
+				there.Start()
+				if resp, err := http.Get(there.URL); err == nil {
+					_ = resp.Body.Close()
+				}
+				there.Close() // waits for the connection, which writes the line before its end
+			},
+			[]string{"level=ERROR", "please report it", "a fault"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			c.serve(relay.NewServer(panics, slog.New(slog.NewTextHandler(&out, nil))))
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("want %q in %s", want, out.String())
+				}
+			}
+		})
 	}
 }

@@ -74,9 +74,9 @@ func (u *upload) read(body io.Reader, announced, limit int64) *answer {
 		return fault(http.StatusServiceUnavailable, wire.Busy, busy.Code()+" "+string(busy)+": "+err.Error()).with("Retry-After", retryBusy)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault(http.StatusRequestTimeout, wire.TooSlow,
-			fmt.Sprintf("the body stood still: %d KiB must come in %s", pieceSize>>10, pieceTime))
+			fmt.Sprintf("the body stood still: %d KiB must come in %s: publish again over a faster way", pieceSize>>10, pieceTime))
 	case err != nil:
-		return fault(http.StatusBadRequest, wire.MalformedTree, "the body ended early")
+		return fault(http.StatusBadRequest, wire.MalformedTree, "the body ended early: publish again")
 	}
 	return nil
 }
@@ -119,5 +119,5 @@ func twiceThenAll(room, most int) int {
 
 func tooLarge(limit int64) *answer {
 	return fault(http.StatusRequestEntityTooLarge, wire.TooLarge,
-		fmt.Sprintf("a published tree has at most %d bytes", limit))
+		fmt.Sprintf("%s %s: a published tree has at most %d bytes: split the rete", TreeTooLarge.Code(), TreeTooLarge, limit))
 }

@@ -149,7 +149,7 @@ func TestEveryRowByCurl(t *testing.T) {
 		{"a regression, and other bytes at an equal version", upload(c.file("older", set(member("alpha", "agent", 4, "{}"), member("beta", "agent", 7, "{}")))),
 			raw("409 Conflict", `{"error":"version_conflict","nodes":[{"node":"alpha","stored":5,"offered":4},{"node":"beta","stored":7,"offered":7}]}`, nil, nil)},
 		{"over the limit", []string{"-T", c.huge(), "-X", "POST", publish},
-			strings.Replace(raw("413 Request Entity Too Large", `{"error":"too_large","reason":"a published tree has at most 268435456 bytes"}`, nil, nil),
+			strings.Replace(raw("413 Request Entity Too Large", `{"error":"too_large","reason":"FL3112 tree-too-large: a published tree has at most 268435456 bytes: split the rete"}`, nil, nil),
 				"Date: today\r\n", "Date: today\r\nConnection: close\r\n", 1)},
 		{"a publish of nothing", []string{publish},
 			raw("405 Method Not Allowed", `{"error":"method_not_allowed"}`, []string{"Allow: POST"}, nil)},
