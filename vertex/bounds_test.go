@@ -278,6 +278,28 @@ func TestBusyPortIsTriedAgainWhileTheRestServes(t *testing.T) {
 	}
 }
 
+// VTX-13: a port that takes no client for a while, as with too many open files,
+// says so, and serves when that is over.
+func TestAPortThatTakesNoClientIsTold(t *testing.T) {
+	t.Parallel()
+	alice, book := user("alice"), newLogBook()
+	p := &plan{socks: []spiffeid.ID{alice}, serve: []spiffeid.ID{service("web")}}
+	n := alone(t, p, Options{Log: book.logger()})
+	setDeadline := func(at time.Time) {
+		n.inbounds.mu.Lock()
+		defer n.inbounds.mu.Unlock()
+		for _, open := range n.inbounds.ports {
+			_ = open.listener.SetDeadline(at)
+		}
+	}
+	setDeadline(time.Unix(1, 0))
+	n.await("the word of it", func() bool { return book.count("local port takes no client") > 0 })
+	setDeadline(time.Time{})
+	if got := replyTo(t, p.ports[alice], "nobody.demo.rete"); got != 4 {
+		t.Errorf("reply %d afterwards, want 4", got)
+	}
+}
+
 // VTX-13, VTX-18
 func TestPayloadsThatCannotBeServed(t *testing.T) {
 	t.Parallel()

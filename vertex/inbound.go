@@ -99,14 +99,24 @@ func (i *inbounds) retry(ctx context.Context, p *port) bool {
 }
 
 // accept serves clients until the port is closed. A failure to accept, such
-// as too many open files, passes.
+// as too many open files, passes; it is told of once until a client is served.
 func (i *inbounds) accept(ctx context.Context, p *port) {
+	told := false
 	for {
 		conn, err := p.listener.AcceptTCP()
-		switch {
-		case err == nil:
+		if err == nil {
+			told = false
 			i.run(func() { i.serve(conn, p.inbound) })
-		case ctx.Err() != nil || errors.Is(err, net.ErrClosed) || pause(ctx, portRetryFirst) != nil:
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if !told {
+			i.log.Warn("local port takes no client", "listen", p.inbound.listen, "principal", p.inbound.principal, "error", err)
+			told = true
+		}
+		if pause(ctx, portRetryFirst) != nil {
 			return
 		}
 	}
