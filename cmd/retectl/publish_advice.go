@@ -46,7 +46,7 @@ func nextStep(err error, w way) string {
 	case errors.As(err, &large):
 		return "split the rete, or what its principals may reach: no coordinator takes more"
 	case errors.As(err, &full):
-		return "make room on the management node, then publish again; what was published before is still served"
+		return "make room on the management node, or mend there what is named here, then publish again; what was published before is still served"
 	case errors.As(err, &unknown):
 		return "publish again, which is harmless; if it stays, look at the coordinator's log on the management node"
 	case errors.As(err, &busy):

@@ -437,6 +437,14 @@ func TestClientAndCoordinatorAgree(t *testing.T) {
 	}
 }
 
+// CRD-9: a header has an end, too.
+func TestAHeaderIsBounded(t *testing.T) {
+	t.Parallel()
+	base := answering(t, canned(304, "", "", "X-Filler", strings.Repeat("x", 65<<10)))
+	_, err := newClient(t, client.Options{BaseURL: base}).Fetch(t.Context(), "alpha", 7, 0)
+	checkFault(t, err, fault{"*client.Unreachable", "FL3201", true}, []string{"headers exceeded 65536 bytes"})
+}
+
 // A coordinator that refuses a large body before it has read it is heard.
 func TestAnEarlyRefusalIsHeard(t *testing.T) {
 	t.Parallel()

@@ -203,7 +203,7 @@ type NotStored struct{ Reason string }
 func (*NotStored) Code() string { return "FL3209" }
 
 func (e *NotStored) Error() string {
-	return fmt.Sprintf("FL3209 not-stored: %s; nothing changed; make room on the coordinator's disk and publish again", e.Reason)
+	return fmt.Sprintf("FL3209 not-stored: %s; nothing changed; make room on the coordinator's disk, or mend there what is named here, and publish again", e.Reason)
 }
 
 // OutcomeUnknown says that the coordinator lost track in the middle of writing.
