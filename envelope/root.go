@@ -24,7 +24,7 @@ type Held struct {
 // be retired, and the signer's certificate must be valid now. The root's own
 // block must be valid, list the key that signed, and no retired one.
 //
-// Every error is a [*Refusal].
+// Every error is a [*Refusal]; a nil block is refused as one that reads nothing.
 func (h Held) VerifyRoot(text []byte, block func(payload []byte) (Block, error), now time.Time) (Verified, *TrustSet, error) {
 	a, err := Parse(text)
 	if err != nil {
@@ -102,6 +102,9 @@ func (h Held) admits(own *TrustSet, by signer) error {
 
 // ownBlock returns the valid trust set of the root's own block.
 func (h Held) ownBlock(a Artifact, block func([]byte) (Block, error)) (*TrustSet, error) {
+	if block == nil {
+		return nil, refuse(BadRootPayload, "nothing reads the trust block out of the root's payload: the function for it is nil")
+	}
 	b, err := block(a.Payload())
 	switch reasonOf(err) {
 	case SchemaTooNew, SchemaTooOld:

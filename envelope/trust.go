@@ -204,6 +204,9 @@ func signs(cert *x509.Certificate, id spiffeid.ID, key ed25519.PublicKey) error 
 
 // soleID returns the SPIFFE ID of a certificate that has exactly one URI SAN.
 func soleID(cert *x509.Certificate) (spiffeid.ID, error) {
+	if cert == nil {
+		return spiffeid.ID{}, refuse(BadSignerCert, "there is no certificate: it is nil")
+	}
 	if len(cert.URIs) != 1 {
 		return spiffeid.ID{}, refuse(BadSignerCert, "the certificate has %d URI SANs instead of one", len(cert.URIs))
 	}

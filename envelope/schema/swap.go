@@ -9,7 +9,11 @@ import (
 // Swappable tells whether a running vertex can go from one valid payload to
 // another by swapping tables, without a restart (VTX-16): when nothing but
 // access lists, links, revoked certificates, and socks5 and forward io differs.
+// From or to none, which is nil, there is no swap.
 func Swappable(old, new *Vertex) bool {
+	if old == nil || new == nil {
+		return false
+	}
 	return old.SchemaVersion == new.SchemaVersion &&
 		old.Kind == new.Kind &&
 		old.TransportEndpoint == new.TransportEndpoint &&

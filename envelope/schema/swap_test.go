@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -68,5 +69,19 @@ func TestSwappableIgnoresTheOrderOfIO(t *testing.T) {
 	next.Workloads[2].IO[0].Upstream = "127.0.0.1:8082"
 	if schema.Swappable(old, next) {
 		t.Error("swappable, though one of two upstreams changed")
+	}
+}
+
+// TestNoVertexPayloadIsNoPanic: nil is no payload, and nothing to swap.
+func TestNoVertexPayloadIsNoPanic(t *testing.T) {
+	t.Parallel()
+	var none *schema.Vertex
+	if err := none.Validate(); !errors.As(err, new(*schema.PayloadError)) {
+		t.Errorf("Validate: %v", err)
+	}
+	for _, pair := range [][2]*schema.Vertex{{nil, nil}, {nil, {}}, {{}, nil}} {
+		if schema.Swappable(pair[0], pair[1]) {
+			t.Errorf("%v is swappable for %v", pair[0], pair[1])
+		}
 	}
 }

@@ -112,9 +112,14 @@ func ParseVertex(payload []byte) (*Vertex, error) {
 	return v, nil
 }
 
-// Validate reports every fault of the payload in one [*PayloadError].
+// Validate reports every fault of the payload in one [*PayloadError]. A nil one
+// is no payload.
 func (v *Vertex) Validate() error {
 	var c checker
+	if v == nil {
+		c.fault(Malformed, "payload", "there is none: it is nil")
+		return c.result("vertex")
+	}
 	v.check(&c)
 	return c.result("vertex")
 }
