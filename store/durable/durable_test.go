@@ -307,3 +307,41 @@ func (f *faultyFile) Write(p []byte) (n int, err error) {
 }
 
 func (f *faultyFile) Sync() error { return f.disk.try(f.File.Sync) }
+
+// TestDirectoriesAreSynced is SET-2: every directory of a tree before the name
+// that makes it final, and the parent after it. Only a power failure tells the
+// difference, so what was asked of the disk is looked at.
+func TestDirectoriesAreSynced(t *testing.T) {
+	t.Parallel()
+	d, _ := openDir(t)
+	log := &logged{FS: d}
+	must(t, durable.PublishDir(log, "v1", sample))
+	must(t, durable.MoveDir(log, "v1", "v2"))
+	must(t, durable.ReplaceDir(log, "v2", durable.Tree{Perm: 0o700}))
+	must(t, durable.ReplaceFile(log, "a", nil, 0o600))
+	want := []string{
+		"sync v1.partial/sub", "sync v1.partial", "rename v1.partial v1", "sync .",
+		"rename v1 v2", "sync .",
+		"sync v2.partial", "rename v2 v2.old", "sync .", "rename v2.partial v2", "sync .",
+		"rename a.tmp a", "sync .",
+	}
+	if diff := cmp.Diff(want, log.done); diff != "" {
+		t.Errorf("asked of the disk (-want +got):\n%s", diff)
+	}
+}
+
+// logged is a disk that remembers its renames and syncs of directories.
+type logged struct {
+	durable.FS
+	done []string
+}
+
+func (l *logged) Rename(oldName, newName string) error {
+	l.done = append(l.done, "rename "+oldName+" "+newName)
+	return l.FS.Rename(oldName, newName)
+}
+
+func (l *logged) SyncDir(name string) error {
+	l.done = append(l.done, "sync "+name)
+	return l.FS.SyncDir(name)
+}
