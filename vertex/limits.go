@@ -1,6 +1,7 @@
 package vertex
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -9,7 +10,8 @@ import (
 )
 
 // Limits bound what others can make a vertex hold (VTX-14, VTX-5a). A field
-// that is zero has the value that [DefaultLimits] gives it.
+// that is zero has the value that [DefaultLimits] gives it; [New] refuses one that
+// is negative.
 type Limits struct {
 	StreamsPerConnection int // the peer may have open on one QUIC connection
 	ConnectionsPerPair   int // QUIC connections of one initiator to one target
@@ -31,24 +33,42 @@ var DefaultLimits = Limits{
 	RetryFrom:            64,
 }
 
+// check refuses what is no limit: a negative number may be meant as "none" or
+// as "nothing", and is neither.
+func (l Limits) check() error {
+	for _, f := range l.fields() {
+		if *f.value < 0 {
+			return fmt.Errorf("Limits.%s is %d: give a number above zero, or zero for the default of %d", f.name, *f.value, f.def)
+		}
+	}
+	return nil
+}
+
 func (l Limits) withDefaults() Limits {
-	for _, f := range []struct {
-		value *int
-		def   int
-	}{
-		{&l.StreamsPerConnection, DefaultLimits.StreamsPerConnection},
-		{&l.ConnectionsPerPair, DefaultLimits.ConnectionsPerPair},
-		{&l.StreamsPerInitiator, DefaultLimits.StreamsPerInitiator},
-		{&l.Connections, DefaultLimits.Connections},
-		{&l.Handshakes, DefaultLimits.Handshakes},
-		{&l.HandshakesPerPrefix, DefaultLimits.HandshakesPerPrefix},
-		{&l.RetryFrom, DefaultLimits.RetryFrom},
-	} {
-		if *f.value <= 0 {
+	for _, f := range l.fields() {
+		if *f.value == 0 {
 			*f.value = f.def
 		}
 	}
 	return l
+}
+
+type limit struct {
+	name  string
+	value *int
+	def   int
+}
+
+func (l *Limits) fields() []limit {
+	return []limit{
+		{"StreamsPerConnection", &l.StreamsPerConnection, DefaultLimits.StreamsPerConnection},
+		{"ConnectionsPerPair", &l.ConnectionsPerPair, DefaultLimits.ConnectionsPerPair},
+		{"StreamsPerInitiator", &l.StreamsPerInitiator, DefaultLimits.StreamsPerInitiator},
+		{"Connections", &l.Connections, DefaultLimits.Connections},
+		{"Handshakes", &l.Handshakes, DefaultLimits.Handshakes},
+		{"HandshakesPerPrefix", &l.HandshakesPerPrefix, DefaultLimits.HandshakesPerPrefix},
+		{"RetryFrom", &l.RetryFrom, DefaultLimits.RetryFrom},
+	}
 }
 
 // handshakes counts what is in flight, by source prefix. Loopback has no

@@ -55,6 +55,21 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	}
 }
 
+// VTX-14: a negative limit is refused by its name, and not taken for the default.
+func TestANegativeLimitIsRefused(t *testing.T) {
+	t.Parallel()
+	p := &plan{serve: []spiffeid.ID{service("web")}}
+	for want, l := range map[string]Limits{
+		"Limits.Handshakes is -1":          {Handshakes: -1},
+		"zero for the default of 64":       {HandshakesPerPrefix: -5},
+		"Limits.StreamsPerInitiator is -2": {Connections: 3, StreamsPerInitiator: -2},
+	} {
+		if v, err := New(p.payload(t), newWallet(), Options{Limits: l}); err == nil || v != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", l, err, want)
+		}
+	}
+}
+
 // VTX-17: errors of a dial name those ends that are known.
 func TestErrorsNameWhoIsKnown(t *testing.T) {
 	t.Parallel()

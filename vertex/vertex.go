@@ -67,10 +67,13 @@ type Vertex struct {
 // New prepares a vertex for a payload, without opening anything, so that one
 // that is never run need not be closed. The payload is copied and stays the
 // caller's. It fails with a *PayloadError for a payload that it cannot serve, and
-// with another error when the CA cannot be read or a counter cannot be registered:
-// two vertices in one process want a Registerer each, such as that of
+// with another error when a limit is negative, the CA cannot be read or a counter
+// cannot be registered: two vertices in one process want a Registerer each, such as that of
 // prometheus.WrapRegistererWith.
 func New(payload *schema.Vertex, ids Identities, opts Options) (*Vertex, error) {
+	if err := opts.Limits.check(); err != nil {
+		return nil, err
+	}
 	bundle, err := readBundle(ids)
 	if err != nil {
 		return nil, err
