@@ -216,5 +216,10 @@
 // once, of which 64 from one /24 or /48 (loopback has no prefix, so there the
 // first number alone counts), and addresses are proven from 64 on. Whoever shows
 // wrong certificates is refused after the work for his handshake is done; there
-// is no limit on how often he may do that but these.
+// is no limit on how often he may do that but these. A budget of failures is left
+// out: until the costly part of a handshake is done nothing but the address tells
+// who makes it, so to refuse by it would shut out good peers behind the same
+// address or prefix (NAT) for as long as somebody there fails, who are merely
+// slowed down now. To prove addresses (Retry) earlier does not help either: whoever
+// gets as far as showing a certificate has proven his.
 package vertex
