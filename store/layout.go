@@ -22,7 +22,7 @@ const (
 
 // Host is what the directories of an install depend on. [ThisHost] fills it.
 type Host struct {
-	Getenv     func(string) string
+	Getenv     func(string) string // nil: an empty environment
 	GOOS       string
 	UID        int
 	Executable string // of the running program, symbolic links resolved
@@ -66,6 +66,9 @@ type Layout struct {
 // their row and must be absolute. A relative XDG variable counts as unset, as
 // its specification says. It touches no disk.
 func Resolve(h Host) (Layout, error) {
+	if h.Getenv == nil {
+		h.Getenv = func(string) string { return "" }
+	}
 	bin := binOf(h.Executable)
 	l := Layout{
 		Mode: cmp.Or(h.Mode, inferMode(h.GOOS, bin)),

@@ -95,6 +95,8 @@ func TestResolveRefuses(t *testing.T) {
 			wantReason(t, err, BadLayout)
 		})
 	}
+	_, err := Resolve(Host{})
+	wantReason(t, err, BadLayout)
 }
 
 // TestThisHostResolvesLinks starts a program through a link: its install is

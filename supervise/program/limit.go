@@ -33,7 +33,8 @@ type LimitOptions struct {
 	// Level is the lowest that is limited; nil is warn. Edges are logged at
 	// info and pass.
 	Level slog.Leveler
-	// Every is the time that a repetition has to wait [LimitEvery].
+	// Every is the time that a repetition has to wait; zero or less is
+	// [LimitEvery].
 	Every time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -42,9 +43,12 @@ type LimitOptions struct {
 // Limit returns a handler that passes a repeated record, of the same place in
 // the source with the same message and the same keys, on to next at most once
 // in 10 s, with the number that was suppressed (OBS-4). Loggers derived from it
-// share its memory, which is bounded by [LimitPlaces].
+// share its memory, which is bounded by [LimitPlaces]. A nil next discards.
 func Limit(next slog.Handler, o LimitOptions) slog.Handler {
-	if o.Every == 0 {
+	if next == nil {
+		next = slog.DiscardHandler
+	}
+	if o.Every <= 0 {
 		o.Every = LimitEvery
 	}
 	if o.Level == nil {

@@ -176,3 +176,25 @@ func TestDerivedLoggersKeepTheirKeys(t *testing.T) {
 		t.Error("it is enabled although the handler behind is not")
 	}
 }
+
+// TestALimitOfNothingDiscards, and one that waits a negative time waits the usual one.
+func TestALimitOfNothingDiscards(t *testing.T) {
+	t.Parallel()
+	slog.New(Limit(nil, LimitOptions{})).Warn("to nobody")
+	records := 0
+	count := slog.New(Limit(counting{&records}, LimitOptions{Every: -1, Now: func() time.Time { return noon }}))
+	for range 3 {
+		count.Warn("again")
+	}
+	if records != 1 {
+		t.Errorf("%d of three records passed, want one", records)
+	}
+}
+
+// counting is a handler that only counts.
+type counting struct{ records *int }
+
+func (c counting) Enabled(context.Context, slog.Level) bool  { return true }
+func (c counting) Handle(context.Context, slog.Record) error { *c.records++; return nil }
+func (c counting) WithAttrs([]slog.Attr) slog.Handler        { return c }
+func (c counting) WithGroup(string) slog.Handler             { return c }
