@@ -64,7 +64,10 @@
 // installed is "unservable"; one that is missing at a start leaves that workload
 // in backoff with the reason, and everything else serves. A workload that waits
 // for the port or the identity that sync needs keeps the mark from moving; any
-// other port it waits for is a line in health.
+// other port it waits for is a line in health. Whoever waits for a sync is told
+// "failed" after the 10 s of AGT-4.6 also where a workload is rejected at once: the
+// others have their liveness window still before them, and the answer names the
+// cause of each; and a restart within that time revives it. Status says so at once.
 //
 // A fetch is bounded in all, ten minutes beyond the time it is held, since a byte
 // now and then never stands still. A set that is handed in overtakes a fetch that
