@@ -71,6 +71,7 @@ func TestEnrollScripts(t *testing.T) {
 		"rotated.bundle":  rotated.bundleAt(3),
 		"latest.bundle":   demo.bundleAt(4),
 		"stranger.bundle": newRete("demo").bundleAt(3),
+		"other.bundle":    newRete("other").bundleAt(1),
 		"sealed.bundle":   sealed,
 		"sealed.json":     jsonForm(t, sealed, ""),
 		"dear.json":       jsonForm(t, sealed, "9000000"),
