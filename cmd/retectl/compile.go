@@ -43,7 +43,7 @@ func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	c.diagnose(result.Source.Warnings, result.Source.Texts)
-	c.showChanges(result)
+	c.showChanges(result, opts.Check)
 	c.noteBundles(opts.Dir, result.Source.View, opts.Now)
 	switch {
 	case !opts.Check:
@@ -86,8 +86,8 @@ func listsSigner(cmd *cli.Command, v *compiler.View) error {
 }
 
 // showChanges prints, per touched node, old and new version and what changed
-// (CLI-1).
-func (c *console) showChanges(result *compiler.Result) {
+// (CLI-1). With check nothing was touched yet.
+func (c *console) showChanges(result *compiler.Result, check bool) {
 	for _, note := range result.Notes {
 		c.say("note: %s", note)
 	}
@@ -98,7 +98,11 @@ func (c *console) showChanges(result *compiler.Result) {
 		c.say("nothing changed: %s as before", count(result.Untouched, "node"))
 		return
 	}
-	c.say("%s touched, %d as before", count(len(result.Changes), "node"), result.Untouched)
+	touched := "touched"
+	if check {
+		touched = "would be touched"
+	}
+	c.say("%s %s, %d as before", count(len(result.Changes), "node"), touched, result.Untouched)
 }
 
 func versionStep(change compiler.Change) string {
