@@ -163,7 +163,7 @@ func TestHalfClosedRequestGetsTheWholeAnswer(t *testing.T) {
 		_ = c.Close()
 	})})
 	c := connect(t, socks)
-	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	_, err := io.WriteString(c, strings.Repeat("q", 1000))
 	if err := errors.Join(err, c.(*net.TCPConn).CloseWrite()); err != nil {
 		t.Fatal(err)

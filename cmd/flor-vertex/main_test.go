@@ -28,6 +28,10 @@ import (
 // asProgram makes the test's own binary behave as flor-vertex.
 const asProgram = "BE_FLOR_VERTEX"
 
+// patience is how long a test waits for what should happen at once; machines are
+// busy at times.
+const patience = time.Minute
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
@@ -192,7 +196,7 @@ func (p *place) start(artifact string) *started {
 
 func (s *started) await(t *testing.T, what string, ok func(program.Readiness) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		if r, err := s.control.Ready(ctx); err == nil && ok(r) {
@@ -200,7 +204,7 @@ func (s *started) await(t *testing.T, what string, ok func(program.Readiness) bo
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited 15 s for %s", what)
+			t.Fatalf("waited in vain for %s", what)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -232,7 +236,7 @@ func connect(t *testing.T, socks string) net.Conn {
 
 func checkEcho(t *testing.T, c net.Conn) {
 	t.Helper()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	got := make([]byte, 5)
 	if _, err := io.WriteString(c, "hello"); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (k *killed) grouped() {
 		return
 	}
 	var got map[string]int
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if got = populations(k.t, k.group); cmp.Equal(inGroups, got) {
 			return
 		}

@@ -36,7 +36,7 @@ func (k *killed) killInACheck() {
 		isJudge := func(p scoped) bool { return p.judges && isCheck(p.pid) }
 		return slices.ContainsFunc(running, isLeft) && slices.ContainsFunc(running, isJudge)
 	}
-	for deadline := time.Now().Add(20 * time.Second); !judging(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !judging(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			k.t.Fatal("not seen: a program that judges, and what it leaves")
 		}

@@ -144,7 +144,7 @@ func (k *killed) healthy() control.StatusDoc {
 // processes of a workload have seen them at once.
 func (k *killed) oneOfEach() {
 	k.t.Helper()
-	twice, deadline := 0, time.Now().Add(20*time.Second)
+	twice, deadline := 0, time.Now().Add(patience)
 	for {
 		n := k.processes()
 		if maps.Equal(n, oneEach) {

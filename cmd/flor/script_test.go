@@ -175,7 +175,7 @@ func (r rete) bundleOf(set [][]byte) []byte {
 // until all its workloads are up.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	client := control.NewClient(filepath.Join(ts.Getenv("FLOR_RUNTIME_DIR"), "demo", agentSocket))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		for doc, err := range client.Watch(ctx) {

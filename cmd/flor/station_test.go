@@ -15,6 +15,10 @@ import (
 	"github.com/florete/flor/supervise/control"
 )
 
+// patience is how long a test waits for what should happen at once; machines are
+// busy at times.
+const patience = time.Minute
+
 // station is a flor of its own, with a node of scope demo and its agent, each a
 // real process.
 type station struct {
@@ -140,7 +144,7 @@ func (i *station) client() *control.Client {
 // until follows the agent's status until it is as wanted.
 func (i *station) until(what string, wanted func(control.StatusDoc) bool) (last control.StatusDoc) {
 	i.t.Helper()
-	ctx, cancel := context.WithTimeout(i.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		for doc, err := range i.client().Watch(ctx) {
