@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,4 +79,67 @@ func TestAChangeBeforeTheWatchBeginsIsNews(t *testing.T) {
 			t.Errorf("%d after %s", got.status, time.Since(begun))
 		}
 	})
+}
+
+// CRD-1, CRD-6: however a watch ends, it is told what is true then, and not what was
+// held back: a publish may be visible whose wake-up has not come yet.
+func TestTheEndOfAWatchTellsWhatIsTrueThen(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(r *Relay, leave func()){
+		"the relay drains": func(r *Relay, _ func()) { r.Drain() },
+		"its client left":  func(_ *Relay, leave func()) { leave() },
+		"its time is over": func(*Relay, func()) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, err := New(context.Background(), new(Memory), Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustPublish(t, r, treeAt(t, map[string]uint64{"alpha": 1}))
+				question := fetch{node: "alpha", have: 1, wait: time.Minute}
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				var told *answer
+				var watch sync.WaitGroup
+				watch.Go(func() { told = r.hold(ctx, question, answerNotModified) })
+				synctest.Wait()
+				r.now.Store(&snapshot{tree: treeAt(t, map[string]uint64{"alpha": 2})})
+				end(r, leave)
+				watch.Wait()
+				if told.status != http.StatusOK {
+					t.Errorf("%d, want the set that is published", told.status)
+				}
+			})
+		})
+	}
+}
+
+// CRD-6: names that were asked for once, whatever they are, leave nothing behind.
+func TestNoTraceOfAWatchIsLeft(t *testing.T) {
+	t.Parallel()
+	var ws watches
+	one, two := ws.add("alpha"), ws.add("alpha")
+	ws.remove("alpha", one)
+	if len(ws.byNode["alpha"]) != 1 {
+		t.Error("with one watcher the other went, too")
+	}
+	ws.remove("alpha", two)
+	if len(ws.byNode) != 0 || ws.count() != 0 {
+		t.Errorf("%d nodes and %d watchers are left", len(ws.byNode), ws.count())
+	}
+}
+
+// CRD-10: what another relay has stored wakes here whom it would have woken there:
+// of a node that has left the tree, too.
+func TestTheDifferenceOfTreesIsWhatAPublishChanges(t *testing.T) {
+	t.Parallel()
+	before := treeAt(t, map[string]uint64{"altered": 1, "removed": 1, "kept": 1})
+	after := treeAt(t, map[string]uint64{"altered": 2, "added": 1, "kept": 1})
+	got := difference(before, after)
+	slices.Sort(got)
+	if want := []string{"added", "altered", "removed"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
