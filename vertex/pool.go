@@ -37,9 +37,10 @@ func (c *dialCall) result() error {
 	return c.err
 }
 
-// spreadOver is over how many connections of a pair bulk is spread. The rest of
-// what a peer allows is for connections that replace one that is suspect or
-// retired.
+// spreadOver is over how many connections of a pair streams are spread, where
+// they are. The rest of what a peer allows is for connections that replace one
+// that is suspect or retired, and a peer that many reach from afar has to hold
+// these.
 const spreadOver = 4
 
 // pick reserves a stream on a connection that was made after notBefore, or
@@ -52,7 +53,8 @@ func (p *pool) pick(notBefore time.Time) *session {
 }
 
 func (p *pool) pickLocked(notBefore time.Time) *session {
-	if s := p.newest(notBefore, func(s *session) bool { return !s.busy() }); s != nil {
+	far := p.far()
+	if s := p.newest(notBefore, func(s *session) bool { return !s.busy(far) }); s != nil {
 		return s
 	}
 	s := p.emptiest(notBefore)
@@ -60,6 +62,21 @@ func (p *pool) pickLocked(notBefore time.Time) *session {
 		p.start()
 	}
 	return s
+}
+
+// far tells whether the path to the peer is a long one. All connections of a
+// pair take the same path, so one that has been answered quickly once denies it:
+// a machine that is busy delays many answers, but not every one.
+func (p *pool) far() bool {
+	measured := false
+	for _, s := range p.sessions {
+		stats := s.conn.ConnectionStats()
+		if stats.MinRTT < farFrom {
+			return false
+		}
+		measured = measured || stats.PacketsReceived >= farAfter
+	}
+	return measured
 }
 
 // emptiest reserves a stream on the connection that has fewest of them.

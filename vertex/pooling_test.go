@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/florete/flor/conformance/lab/udplink"
 )
 
 // accepted counts the QUIC connections that the far vertex has now.
@@ -142,6 +144,64 @@ func TestBulkIsSpreadOverFourConnections(t *testing.T) {
 	if got := d.accepted(); got != spreadOver {
 		t.Errorf("bulk is spread over %d connections, want %d", got, spreadOver)
 	}
+}
+
+// VTX-5: over a long path each new stream gets a connection of its own, to the
+// bound, and the ones after that share them.
+func TestStreamsAreSpreadOverALongPath(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.path = udplink.Path{Delay: farFrom} })
+	c := d.dial(t)
+	for range farAfter {
+		send(t, c, "x")
+		expect(t, c, "x")
+	}
+	p := d.near.pool(pair{d.alice, d.web})
+	for range 2 * spreadOver {
+		c := d.dial(t)
+		send(t, c, "x")
+		expect(t, c, "x")
+		await(t, "the connection that is dialled for the next stream", p.dialled)
+	}
+	if got := d.accepted(); got != spreadOver {
+		t.Fatalf("%d streams use %d QUIC connections, want %d", 1+2*spreadOver, got, spreadOver)
+	}
+	for _, s := range d.near.live.sessions() {
+		if got := s.load(); got < 2 || got > 3 {
+			t.Errorf("a connection has %d streams, want 2 or 3", got)
+		}
+	}
+}
+
+// dialled tells whether no dial is under way.
+func (p *pool) dialled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dialling == nil
+}
+
+// VTX-5: a machine that is busy may delay answers as a long path does, so one
+// quick answer on any connection of a pair is enough to deny it.
+func TestOneQuickAnswerDeniesALongPath(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo), func(d *duo) { d.path = udplink.Path{Delay: farFrom} })
+	c := d.dial(t)
+	for range farAfter {
+		send(t, c, "x")
+		expect(t, c, "x")
+	}
+	long := pool{sessions: d.near.live.sessions()}
+	if !long.far() {
+		t.Error("a path of 40 ms is not taken for a long one")
+	}
+	d = newDuo(t, backend(t, echo))
+	c = d.dial(t)
+	mixed := pool{sessions: append(long.sessions, d.near.live.sessions()...)}
+	await(t, "an answer that came at once to deny the long path", func() bool {
+		send(t, c, "x")
+		expect(t, c, "x")
+		return !mixed.far()
+	})
 }
 
 // VTX-5: where every connection is busy and there are as many as there may be,

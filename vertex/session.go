@@ -142,13 +142,23 @@ func (s *session) refresh(wallNow time.Time) {
 	s.before = carried
 }
 
-// busyFrom is how many bytes a connection carries within a second, at most,
-// before new streams go to another one.
-const busyFrom = 256 << 10
+const (
+	// busyFrom is how many bytes a connection carries within a second, at most,
+	// before new streams go to another one.
+	busyFrom = 256 << 10
+	// farFrom is the shortest round trip of a long path, on which losses decide how
+	// fast a connection is, and farAfter how many packets must have arrived before
+	// the shortest round trip is believed.
+	farFrom  = 20 * time.Millisecond
+	farAfter = 16
+)
 
-// busy tells whether the connection carries bulk, beside which a new stream
-// would wait (VTX-5).
-func (s *session) busy() bool {
+// busy tells whether a new stream would better be elsewhere: beside bulk, where
+// it would wait, and over a long path beside any other (VTX-5).
+func (s *session) busy(far bool) bool {
+	if far && s.load() > 0 {
+		return true
+	}
 	carried := carriedBy(s.conn.ConnectionStats())
 	s.mu.Lock()
 	defer s.mu.Unlock()
