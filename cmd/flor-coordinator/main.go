@@ -4,10 +4,14 @@ import (
 	"os"
 
 	"github.com/florete/flor/cmd/internal/build"
+	"github.com/florete/flor/cmd/internal/byhand"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/relay/config"
 	"github.com/florete/flor/supervise/program"
 )
+
+// workload is the name under which the compiler puts a coordinator into a set.
+const workload = "coordinator"
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "reset" {
@@ -18,7 +22,7 @@ func main() {
 		Version: build.Version(),
 		Run:     run,
 		Check:   check,
-		Locate:  locate,
+		Locate:  byhand.Locate(workload),
 	}.Main()
 }
 

@@ -4,8 +4,12 @@ import (
 	"os"
 
 	"github.com/florete/flor/cmd/internal/build"
+	"github.com/florete/flor/cmd/internal/byhand"
 	"github.com/florete/flor/supervise/program"
 )
+
+// workload is the name under which the compiler puts a vertex into a set.
+const workload = "flor"
 
 func main() {
 	// The vertex says itself what the kernel granted, as one record; quic-go's
@@ -16,6 +20,6 @@ func main() {
 		Version: build.Version(),
 		Run:     run,
 		Check:   check,
-		Locate:  locate,
+		Locate:  byhand.Locate(workload),
 	}.Main()
 }
