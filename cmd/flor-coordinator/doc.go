@@ -14,7 +14,8 @@
 // # Runbook
 //
 // State lives in FLORWL_STATE_DIR alone, which the agent sets to
-// <scope>/workloads/coordinator:
+// retes/<scope>/workloads/coordinator below the state directory of flor, which is
+// /var/lib/flor where it is installed for the system:
 //
 //	tree.json                  the tree that was published last, as it was published
 //	floors.json                the highest version of every node, departed ones too
@@ -25,6 +26,11 @@
 // tree does not have, but for the floors of nodes that have departed.
 //
 // Memory: the tree once and, while one is published, the new one beside it.
+//
+// Open files: one for each node, because each has a question held here. Where they
+// are not enough, the log says that no connection is accepted, and nodes that ask are
+// left waiting: raise LimitNOFILE of the agent's unit, or ulimit -n where it is run by
+// hand, and restart the agent.
 //
 // When it is lost: no node stops, and none is changed. Agents go on with what they
 // have and ask again. Nothing can be published until a coordinator is back, so that
@@ -63,16 +69,18 @@
 // set aside by hand, once it is cured.
 //
 // FL3125, state of a newer program: nothing was touched. Upgrade flor-coordinator;
-// to stay with the old one, move the files away and publish again.
+// to stay with the old one, move tree.json and floors.json away, run flor agent
+// restart coordinator, which is not tried by itself, and publish again.
 //
 // Disk full or read-only, or the directory may not be written: publishes get 507 and
-// change nothing, fetches are served on, also after a start. Make room and publish
-// again. A publish needs room for the tree once more.
+// change nothing, fetches are served on, also after a start. The answer says what was
+// in the way. Mend that and publish again. A publish needs room for the tree once more.
 //
 // A publish is refused as a version conflict: the tree is older than what was
 // published from elsewhere; pull and compile on top of it. If the record is wrong,
 // after a garbage publish for example, stop the agent of the management node
-// (systemctl stop flor-agent@<scope>, or whatever runs it), run reset, start the
-// agent and publish: it forgets tree and floors, agents keep their own marks. The
-// program lies in lib/flor beside the bin directory of flor.
+// (systemctl stop flor-agent@<scope>, or whatever runs it), run flor-coordinator
+// reset, start the agent and publish: it forgets tree and floors, agents keep their own
+// marks. The program lies in lib/flor beside the bin directory of flor. FL3126 means
+// that the agent, and with it the coordinator, still runs.
 package main
