@@ -86,6 +86,9 @@ func (c *console) disable(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	if here.absent != nil {
+		return refuseDisable(ctx, here, scope)
+	}
 	if !here.managed() {
 		return c.refuseUnmanaged(here, here.layout, scope)
 	}
@@ -94,6 +97,15 @@ func (c *console) disable(ctx context.Context, cmd *cli.Command) error {
 	}
 	c.say("the agent of scope %s is stopped and will not be started any more", scope)
 	return nil
+}
+
+// refuseDisable says plainly that there is no service manager, and which process
+// to stop instead, where there is one (INS-3).
+func refuseDisable(ctx context.Context, here own, scope string) error {
+	if err := refuseScopeByHand(ctx, here.layout, nil, scope); err != nil {
+		return err
+	}
+	return refuse(noManager, "%w: nothing starts the agent of scope %s by itself, and none runs now", here.absent, scope)
 }
 
 // refuseUnmanaged says plainly when there is no service manager that could run

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,7 +63,7 @@ func (c *console) installHost(ctx context.Context, cmd *cli.Command) error {
 	}
 	done, err := install.Install(ctx, install.OS(root), o)
 	if err != nil {
-		return err
+		return fmt.Errorf("below %s: %w", settings.Prefix, err)
 	}
 	c.tellInstalled(settings, done, o.Scopes != nil)
 	return nil

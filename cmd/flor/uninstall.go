@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 
@@ -132,7 +133,10 @@ func (c *console) sayWhatStays(s service.Settings, purged bool) {
 	if scopes, err := s.Layout.Scopes(); err == nil && len(scopes) > 0 && !purged {
 		c.say("scopes stay in %s, with their private keys", s.Layout.RetesDir())
 	}
-	if s.Mode == store.System {
+	if s.Mode != store.System {
+		return
+	}
+	if _, err := user.Lookup(s.Account); err == nil {
 		c.say("the account %s stays", s.Account)
 	}
 }
