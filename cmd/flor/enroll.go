@@ -74,13 +74,11 @@ func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 func (c *console) installPaused(ctx context.Context, here own, scope string, b *bundle.Bundle, o bundle.Options) error {
 	err := c.install(here.layout, scope, b, o)
 	held, isHeld := errors.AsType[*store.HeldError](err)
-	if isHeld && !o.Force {
-		if words := otherNode(ctx, here.layout, scope, b); words != "" {
-			return fmt.Errorf("%w, or %s", err, words)
-		}
-	}
-	if !isHeld || !here.managed() {
+	if !isHeld {
 		return err
+	}
+	if !here.managed() {
+		return adviseScope(ctx, err, here.layout, scope, b)
 	}
 	pid, errPID := here.manager.PID(ctx, scope)
 	if errPID != nil || pid == 0 || pid != held.PID {
@@ -95,21 +93,20 @@ func (c *console) installPaused(ctx context.Context, here own, scope string, b *
 	return errors.Join(err, here.manager.Start(context.WithoutCancel(ctx), scope))
 }
 
-// otherNode tells of a scope whose agent runs that it is another node's than the
-// bundle's: what is wanted then is most likely a scope of its own, and not that
-// the agent ends. It is empty where it is the same node, or the agent does not
-// say which.
-func otherNode(ctx context.Context, layout store.Layout, scope string, b *bundle.Bundle) string {
+// adviseScope adds to the refusal of a scope whose agent runs that it is another
+// node's than the bundle's, as far as the agent says so: what is wanted then is
+// most likely a scope of its own, and not that the agent ends.
+func adviseScope(ctx context.Context, held error, layout store.Layout, scope string, b *bundle.Bundle) error {
 	client, err := clientOf(layout, scope)
 	if err != nil {
-		return ""
+		return held
 	}
 	doc, err := client.status(ctx)
 	if err != nil || doc.Node == b.Node && doc.TrustDomain == b.TrustDomain.Name() {
-		return ""
+		return held
 	}
-	return fmt.Sprintf("keep both: the scope is node %s of %s and the bundle is for node %s of %s, which can have a scope of its own with --as NAME",
-		doc.Node, doc.TrustDomain, b.Node, b.TrustDomain)
+	return fmt.Errorf("%w, or keep both: the scope is node %s of %s and the bundle is for node %s of %s, which can have a scope of its own with --as NAME",
+		held, doc.Node, doc.TrustDomain, b.Node, b.TrustDomain)
 }
 
 // install shows what the bundle has and what the scope holds before anything of it
