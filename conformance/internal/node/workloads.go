@@ -130,6 +130,9 @@ const onItsWay = 300 * time.Millisecond
 // the agent has ended nobody reports any more, but what is already on its way.
 func (w *Workloads) Await(what, name string, n int) Event {
 	words := fmt.Sprintf("workload %s must report %q %d times", name, what, n)
+	if what == "start" {
+		words = fmt.Sprintf("workload %s of the active set must be started from FLOR_LIB_DIR, with its FLORWL variables, %d times", name, n)
+	}
 	var ended time.Time
 	w.t.Await(words, func() bool {
 		agent := w.agent()

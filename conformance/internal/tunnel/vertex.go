@@ -107,7 +107,7 @@ func (v *Vertex) Judge(artifact string) int { return v.Run(artifact, "--check", 
 // Start starts the vertex on its payload and waits until it serves.
 func (v *Vertex) Start() {
 	v.Run(v.Artifact(1, v.Payload))
-	v.Until("the vertex must become ready", func(r Readiness) bool { return r.Ready && len(r.Waiting) == 0 })
+	v.Until("the vertex must become ready: GET /v1/ready on FLORWL_CONTROL_SOCKET must answer that it is, and waits for nothing", func(r Readiness) bool { return r.Ready && len(r.Waiting) == 0 })
 }
 
 // Readiness is what a vertex says of itself (SUP-11).
