@@ -79,7 +79,11 @@
 // it, with two machines that are away for two publishes each; run it with -v to
 // read what the tool and the nodes say.
 //
-// Each command has a file of its own name; console.go, repository.go, keys.go,
-// format.go, next_steps.go and completion.go have what they share. Rules: PKI-1, PKI-2, PKI-4
-// … PKI-6, CLI-1 … CLI-5.
+// Each command has a file of its own name; console.go, usage.go, repository.go,
+// keys.go, format.go, next_steps.go, host_advice.go and completion.go have what
+// they share. Rules: PKI-1, PKI-2, PKI-4 … PKI-6, CLI-1 … CLI-5.
+//
+// What a command could not finish, because the disk was full or somebody pressed
+// Ctrl-C, leaves nothing that would be in the way: the same command, given again,
+// does it. A private key is never removed for that, it is set aside.
 package main
