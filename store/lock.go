@@ -145,11 +145,15 @@ const lockPatience = time.Second
 // about to be free.
 func flock(file *os.File, passing func() bool) error {
 	for begun := time.Now(); ; time.Sleep(lockPatience / 100) {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := tryFlock(file)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Since(begun) > lockPatience || !passing() {
 			return err
 		}
 	}
+}
+
+func tryFlock(file *os.File) error {
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
 // hasEnded tells that no process has this pid; 0 is nobody's.
@@ -252,8 +256,7 @@ func (l Layout) Holder(scope string) int {
 	if pid := readPID(lock.file); pid == 0 || hasEnded(pid) {
 		return 0
 	}
-	err = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if err := tryFlock(lock.file); errors.Is(err, syscall.EWOULDBLOCK) {
 		return readPID(lock.file)
 	}
 	_ = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_UN)
