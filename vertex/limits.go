@@ -38,7 +38,7 @@ var DefaultLimits = Limits{
 func (l Limits) check() error {
 	for _, f := range l.fields() {
 		if *f.value < 0 {
-			return fmt.Errorf("Limits.%s is %d: give a number above zero, or zero for the default of %d", f.name, *f.value, f.def)
+			return fmt.Errorf("the limit %s is %d: give a number above zero, or zero for the default of %d", f.name, *f.value, f.def)
 		}
 	}
 	return nil

@@ -60,9 +60,9 @@ func TestANegativeLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	p := &plan{serve: []spiffeid.ID{service("web")}}
 	for want, l := range map[string]Limits{
-		"Limits.Handshakes is -1":          {Handshakes: -1},
-		"zero for the default of 64":       {HandshakesPerPrefix: -5},
-		"Limits.StreamsPerInitiator is -2": {Connections: 3, StreamsPerInitiator: -2},
+		"the limit Handshakes is -1":          {Handshakes: -1},
+		"zero for the default of 64":              {HandshakesPerPrefix: -5},
+		"the limit StreamsPerInitiator is -2": {Connections: 3, StreamsPerInitiator: -2},
 	} {
 		if v, err := New(p.payload(t), newWallet(), Options{Limits: l}); err == nil || v != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", l, err, want)
