@@ -45,7 +45,7 @@ func TestAnUnknownOutcomeEndsTheProgram(t *testing.T) {
 		t.Errorf("the publish: %d, want 500", resp.StatusCode)
 	}
 	var unknown *relay.UnknownOutcome
-	if err := <-ended; !errors.As(err, &unknown) {
-		t.Errorf("the program ended with %v", err)
+	if err := <-ended; !errors.As(err, &unknown) || ctx.Err() != nil {
+		t.Errorf("the program ended with %v, told to: %v", err, ctx.Err())
 	}
 }
