@@ -61,7 +61,7 @@ func TestANegativeLimitIsRefused(t *testing.T) {
 	p := &plan{serve: []spiffeid.ID{service("web")}}
 	for want, l := range map[string]Limits{
 		"the limit Handshakes is -1":          {Handshakes: -1},
-		"zero for the default of 64":              {HandshakesPerPrefix: -5},
+		"zero for the default of 64":          {HandshakesPerPrefix: -5},
 		"the limit StreamsPerInitiator is -2": {Connections: 3, StreamsPerInitiator: -2},
 	} {
 		if v, err := New(p.payload(t), newWallet(), Options{Limits: l}); err == nil || v != nil || !strings.Contains(err.Error(), want) {
