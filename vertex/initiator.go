@@ -162,6 +162,7 @@ func (v *Vertex) openOn(ctx context.Context, pool *pool, s *session) (*streamLeg
 	}
 	if err != nil {
 		s.release()
+		_ = s.blame(err)
 		return nil, err
 	}
 	leg := &streamLeg{Stream: stream, session: s}
@@ -172,6 +173,7 @@ func (v *Vertex) openOn(ctx context.Context, pool *pool, s *session) (*streamLeg
 	again := time.AfterFunc(2*quiet, func() { s.nudge(v.now()) }) // packets may have come just before the peer died
 	defer again.Stop()
 	if err := ask(ctx, stream); err != nil {
+		_ = s.blame(err) // keeps what it tells of the path
 		leg.Abort()
 		_ = leg.Close()
 		return nil, err

@@ -219,7 +219,7 @@ func isAbort(err error) bool {
 	return ok && stream.Remote && stream.ErrorCode == aborted
 }
 
-func (l *streamLeg) blame(err error) Reason { return quicReason(err) }
+func (l *streamLeg) blame(err error) Reason { return l.session.blame(err) }
 
 func abortStream(s *quic.Stream) {
 	s.CancelWrite(aborted)

@@ -1,7 +1,6 @@
 package vertex
 
 import (
-	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -193,13 +192,12 @@ func (n *narrowPaths) has(peer net.Addr, now time.Time) bool {
 // learn remembers the path of a connection that has ended because it is too
 // narrow.
 func (e *endpoint) learn(s *session) {
-	if s.conn.Context().Err() == nil {
-		return
-	}
-	if reason := quicReason(context.Cause(s.conn.Context())); reason == PathMTU || reason == PeerPathMTU {
+	if s.endedNarrow() {
 		e.narrow.mark(s.conn.RemoteAddr(), time.Now())
 	}
 }
+
+func ofNarrowPath(r Reason) bool { return r == PathMTU || r == PeerPathMTU }
 
 func addrOf(peer net.Addr) netip.Addr {
 	if udp, ok := peer.(*net.UDPAddr); ok {

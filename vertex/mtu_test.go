@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
+
 	"github.com/florete/flor/conformance/lab/udplink"
 )
 
@@ -90,6 +92,25 @@ func TestADialLearnsOfAPathThatWasJustFoundNarrow(t *testing.T) {
 	d.dial(t)
 	if !known.has(s.conn.RemoteAddr(), time.Now()) {
 		t.Error("the next connection was dialled as if the path were wide")
+	}
+}
+
+// VTX-9: the same a moment earlier, when a stream has heard of the end and the
+// connection itself has not.
+func TestADialLearnsOfANarrowPathFromAStream(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []Reason{PathMTU, TooMany} {
+		d := newDuo(t, backend(t, echo))
+		d.dial(t)
+		s := d.near.live.sessions()[0]
+		l := &streamLeg{session: s}
+		l.blame(&quic.ApplicationError{Remote: true, ErrorCode: closeCode(reason)})
+		if _, err := d.near.Vertex.dial(pair{d.alice, d.web}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := d.near.endpoint.get().narrow.has(s.conn.RemoteAddr(), time.Now()), reason == PathMTU; got != want {
+			t.Errorf("after a stream that ended with %v the path is known as narrow: %v, want %v", reason, got, want)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type session struct {
 	born    time.Time // when the handshake was complete
 	retired atomic.Bool
 	drains  atomic.Bool // the peer said that it is draining
+	narrow  atomic.Bool // a stream has heard that the path is too narrow
 	writes  atomic.Uint64
 	mtu     mtuWatch // of the guard alone
 
@@ -73,6 +74,22 @@ func (s *session) outlast(r Reason) {
 		case <-tick.C:
 		}
 	}
+}
+
+// blame says what an error of a stream stands for, and keeps what it tells of the
+// path: streams hear of the end of their connection a moment before closed does.
+func (s *session) blame(err error) Reason {
+	reason := quicReason(err)
+	if ofNarrowPath(reason) {
+		s.narrow.Store(true)
+	}
+	return reason
+}
+
+// endedNarrow tells whether the connection has ended, or is just about to,
+// because its path is too narrow.
+func (s *session) endedNarrow() bool {
+	return s.narrow.Load() || s.closed() && ofNarrowPath(quicReason(context.Cause(s.conn.Context())))
 }
 
 // closed tells whether the connection has ended.
