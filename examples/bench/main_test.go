@@ -40,8 +40,8 @@ func TestRunPrintsWhatItMeasured(t *testing.T) {
 	}
 	for line := range strings.Lines(out.String()) {
 		// Processor time is counted in hundredths of a second, which is long for
-		// so short a run.
-		if strings.Contains(line, " 0.000") && !strings.Contains(line, "CPU") {
+		// so short a run, and a flood at the lowest priority may get none of it.
+		if strings.Contains(line, " 0.000") && !strings.Contains(line, "CPU") && !strings.Contains(line, "quiet beside") {
 			t.Errorf("something was measured as nothing: %s of\n%s", line, &out)
 		}
 	}
