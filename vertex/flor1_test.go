@@ -12,6 +12,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/envelope/envelopetest"
 )
 
@@ -171,7 +172,7 @@ func TestRefusedStreamOfFlor1IsReset(t *testing.T) {
 		upstream func(testing.TB) string
 		draining bool
 	}{
-		{"a service that does not listen", freeTCP, false},
+		{"a service that does not listen", loopback.Address, false},
 		{"a vertex that drains", func(t testing.TB) string { return backend(t, echo) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/proxy"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/conformance/lab/udplink"
 	"github.com/florete/flor/envelope/envelopetest"
 	"github.com/florete/flor/envelope/schema"
@@ -133,7 +134,7 @@ type plan struct {
 func (p *plan) payload(t testing.TB) *schema.Vertex {
 	t.Helper()
 	if p.listen == "" && !p.anywhere {
-		p.listen = freeUDP(t)
+		p.listen = loopback.Address(t)
 	}
 	v := &schema.Vertex{
 		SchemaVersion: "1.0", Kind: "link",
@@ -182,7 +183,7 @@ func (p *plan) port(t testing.TB, id spiffeid.ID) string {
 		p.ports = map[spiffeid.ID]string{}
 	}
 	if p.ports[id] == "" {
-		p.ports[id] = freeTCP(t)
+		p.ports[id] = loopback.Address(t)
 	}
 	return p.ports[id]
 }
@@ -197,27 +198,6 @@ func rules(lists map[spiffeid.ID][]spiffeid.ID) []schema.Rule {
 		out = append(out, rule)
 	}
 	return out
-}
-
-// freeUDP and freeTCP probe for ports that nobody has at the moment.
-func freeUDP(t testing.TB) string {
-	t.Helper()
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return c.LocalAddr().String()
-}
-
-func freeTCP(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // node is a vertex that runs.

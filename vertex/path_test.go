@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
+
+	"github.com/florete/flor/conformance/lab/loopback"
 )
 
 func send(t *testing.T, c *net.TCPConn, text string) {
@@ -145,7 +147,7 @@ func TestAbortBecomesReset(t *testing.T) {
 // VTX-4, VTX-6, VTX-10: the one table of refusals.
 func TestRefusalsHaveTheirReply(t *testing.T) {
 	t.Parallel()
-	d := newDuo(t, freeTCP(t), func(d *duo) {
+	d := newDuo(t, loopback.Address(t), func(d *duo) {
 		d.nearPlan.egress = map[spiffeid.ID][]spiffeid.ID{
 			d.web:              {d.alice},
 			service("gated"):   {d.alice},
@@ -182,7 +184,7 @@ func TestRefusalsHaveTheirReply(t *testing.T) {
 // reset would overtake.
 func TestRefusalReachesAClientThatSendsAhead(t *testing.T) {
 	t.Parallel()
-	d := newDuo(t, freeTCP(t))
+	d := newDuo(t, loopback.Address(t))
 	got := rawSOCKS(t, d.nearPlan.ports[d.alice], append(connectTo("nobody.demo.rete"), make([]byte, 20_000)...)...)
 	if len(got) != 12 || got[3] != 4 {
 		t.Errorf("answer % x, want reply 4", got)
@@ -205,7 +207,7 @@ func withMoreTargets(names ...string) duoOption {
 // VTX-10: what is malformed gets the reply the RFC has for it.
 func TestMessagesThatAreNoRequestAreTurnedDown(t *testing.T) {
 	t.Parallel()
-	d := newDuo(t, freeTCP(t))
+	d := newDuo(t, loopback.Address(t))
 	port := d.nearPlan.ports[d.alice]
 	reply := func(code byte) []byte { return []byte{5, 0, 5, code, 0, 1, 0, 0, 0, 0, 0, 0} }
 	for _, tt := range []struct {

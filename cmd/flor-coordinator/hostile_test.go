@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/relay"
 	"github.com/florete/flor/relay/config"
 	"github.com/florete/flor/supervise/program"
@@ -50,7 +51,7 @@ func TestBothListenersEndWhoHoldsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen := config.Listen{Sync: freeAddress(t), Publish: freeAddress(t)}
+	listen := config.Listen{Sync: loopback.Address(t), Publish: loopback.Address(t)}
 	listeners, err := bind(t.Context(), r, &config.Config{Listen: listen}, new(program.Context))
 	if err != nil {
 		t.Fatal(err)

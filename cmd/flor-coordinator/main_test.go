@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/envelope/envelopetest"
 	"github.com/florete/flor/relay"
 	"github.com/florete/flor/relay/client"
@@ -66,7 +67,7 @@ func newPlace(t *testing.T) *place {
 	p := &place{
 		t: t, artifact: filepath.Join(run, "coordinator.json"), state: t.TempDir(), socket: filepath.Join(run, "c.sock"),
 		binary: os.Args[0], launch: here,
-		listen: config.Listen{Sync: freeAddress(t), Publish: freeAddress(t)},
+		listen: config.Listen{Sync: loopback.Address(t), Publish: loopback.Address(t)},
 	}
 	p.give(config.Config{SchemaVersion: config.SchemaVersion, Listen: p.listen})
 	return p
@@ -78,18 +79,6 @@ func (p *place) give(payload any) {
 	if err := os.WriteFile(p.artifact, signer.Sign("mgmt01", "coordinator", 1, payload), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-// freeAddress is one that was free a moment ago: a coordinator cannot be told to
-// take any, because its readers must know where it is.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (p *place) memoryFile() string { return p.artifact + ".memory" }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/supervise/program"
 )
@@ -30,7 +31,7 @@ func startPair(t *testing.T, services map[string]string) (socks string) {
 	t.Helper()
 	near, far := newPlace(t), newPlace(t)
 	near.enrol(alice)
-	address, socks := freeUDP(t), freePort(t)
+	address, socks := loopback.Address(t), loopback.Address(t)
 	nearPayload, farPayload := bare(""), bare(address)
 	nearPayload.Workloads = []schema.VertexWorkload{{SPIFFEID: alice.String(), IO: []schema.IO{{Kind: "socks5", Listen: socks}}}}
 	nearPayload.Links = []schema.LinkList{{Type: "list"}}
@@ -40,7 +41,7 @@ func startPair(t *testing.T, services map[string]string) (socks string) {
 		far.enrol(id)
 		link := schema.Link{Name: name, Peer: id.String(), Via: schema.LinkVia{Type: "udp", Adapter: "wan", Addr: address}}
 		if name == "away" {
-			link.Via.Addr = freeUDP(t)
+			link.Via.Addr = loopback.Address(t)
 		}
 		nearPayload.Links[0].Members = append(nearPayload.Links[0].Members, link)
 		nearPayload.Egress = append(nearPayload.Egress, schema.Rule{Target: id.String(), Allow: allow})
@@ -65,16 +66,6 @@ func bare(listen string) *schema.Vertex {
 		Workloads:         []schema.VertexWorkload{}, Links: []schema.LinkList{},
 		Ingress: []schema.Rule{}, Egress: []schema.Rule{}, Revoked: []string{},
 	}
-}
-
-func freeUDP(t *testing.T) string {
-	t.Helper()
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return c.LocalAddr().String()
 }
 
 // service accepts connections and serves each.
@@ -117,7 +108,7 @@ func TestWhatCurlSays(t *testing.T) {
 	t.Cleanup(web.Close)
 	socks := startPair(t, map[string]string{
 		"web": web.Listener.Addr().String(), "gated": web.Listener.Addr().String(), "away": web.Listener.Addr().String(),
-		"stopped": freePort(t),
+		"stopped": loopback.Address(t),
 		"breaks":  service(t, half(func(c *net.TCPConn) { _, _ = c.SetLinger(0), c.Close() })),
 		"ends":    service(t, half(func(c *net.TCPConn) { _ = c.Close() })),
 	})

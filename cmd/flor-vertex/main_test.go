@@ -20,6 +20,7 @@ import (
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 	"golang.org/x/net/proxy"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/envelope/envelopetest"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/supervise/program"
@@ -121,16 +122,6 @@ func exits(t *testing.T, cmd *exec.Cmd) (code int, said string) {
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // payload wires alice's SOCKS5 port to a web service on the same vertex.
@@ -251,7 +242,7 @@ func TestProgramServesAppliesAndStops(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.enrol(web)
-	socks, next := freePort(t), freePort(t)
+	socks, next := loopback.Address(t), loopback.Address(t)
 	upstream := echoService(t)
 	first := p.artifact("1.json", payload(socks, upstream))
 	s := p.start(first)

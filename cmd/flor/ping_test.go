@@ -21,6 +21,7 @@ import (
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 	"github.com/spiffe/go-spiffe/v2/svid/x509svid"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 	"github.com/florete/flor/store/bundle"
@@ -52,25 +53,6 @@ func (k keys) SVID(id spiffeid.ID) (*x509svid.SVID, error) {
 
 func (k keys) Bundle() (*x509bundle.Bundle, error) {
 	return x509bundle.FromX509Authorities(k.rete.authority.TrustDomain, []*x509.Certificate{k.rete.authority.CA}), nil
-}
-
-// freeAddr is an address on which nobody listens now.
-func freeAddr(t *testing.T, network string) string {
-	t.Helper()
-	if network == "udp" {
-		c, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		return c.LocalAddr().String()
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // upstream is a service that takes connections, and says hello first when it is
@@ -131,7 +113,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &neighbours{station: newStationOf(t, lib), rete: newRete("demo"), beta: freeAddr(t, "udp"), inbound: freeAddr(t, "tcp")}
+	p := &neighbours{station: newStationOf(t, lib), rete: newRete("demo"), beta: loopback.Address(t), inbound: loopback.Address(t)}
 	p.serveBeta(t)
 	p.enrol(p.bundle(t))
 	p.start()
@@ -154,7 +136,7 @@ func (p *neighbours) serveBeta(t *testing.T) {
 	for _, s := range []struct{ name, upstream, allow string }{
 		{"service/api", upstream(t, ""), alice},
 		{"service/hello", upstream(t, "hello"), alice},
-		{"service/shut", freeAddr(t, "tcp"), alice},
+		{"service/shut", loopback.Address(t), alice},
 		{"service/closed", upstream(t, ""), p.id("user/bob").String()},
 	} {
 		id := p.id(s.name)
@@ -177,10 +159,10 @@ func (p *neighbours) bundle(t *testing.T) []byte {
 	t.Helper()
 	alice, node := p.id("user/alice"), p.id("node/alpha")
 	links := map[string]string{"service/api": p.beta, "service/hello": p.beta, "service/shut": p.beta, "service/closed": p.beta,
-		"service/gone": freeAddr(t, "udp"), "service/missing": p.beta}
+		"service/gone": loopback.Address(t), "service/missing": p.beta}
 	payload := p.rete.vertex("1.0")
-	payload.ConnectionManager.Adapters[0].Listen = freeAddr(t, "udp")
-	payload.Workloads[0].IO[0].Listen = freeAddr(t, "tcp")
+	payload.ConnectionManager.Adapters[0].Listen = loopback.Address(t)
+	payload.Workloads[0].IO[0].Listen = loopback.Address(t)
 	local := p.id("service/alpha/here")
 	payload.Workloads = append(payload.Workloads,
 		schema.VertexWorkload{SPIFFEID: local.String(), IO: []schema.IO{{Kind: "tcp", Upstream: upstream(t, "")}}},

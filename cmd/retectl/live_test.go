@@ -5,17 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/supervise/control"
 )
 
@@ -77,8 +76,7 @@ func (r *liveRete) build(into string, programs ...string) {
 // author writes the YAML that an operator would.
 func (r *liveRete) author(others []string) {
 	r.t.Helper()
-	ports := freePorts(r.t, 5+len(others))
-	next := func() (addr netip.AddrPort) { addr, ports = ports[0], ports[1:]; return addr }
+	next := func() netip.AddrPort { return loopback.Free(r.t) }
 	r.runIn(r.dir, "retectl", "init", "demo", "--operator", "fyodor", "--no-passphrase", "--address", next().String())
 	var nodes strings.Builder
 	for _, name := range others {
@@ -89,31 +87,6 @@ func (r *liveRete) author(others []string) {
 	r.edit("services.yaml", "127.0.0.1:9001", next().String())
 	r.edit("users.yaml", "{at: mgmt01}", fmt.Sprintf("{at: mgmt01, socks5_proxy: %s}", next()))
 	r.retectl("compile")
-}
-
-// freePorts finds addresses that are free for TCP and UDP alike. On Linux they
-// are on a loopback address of this process alone, so that nobody takes one
-// before its node does.
-func freePorts(t *testing.T, n int) []netip.AddrPort {
-	t.Helper()
-	ip := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	if pid := os.Getpid(); runtime.GOOS == "linux" {
-		ip = netip.AddrFrom4([4]byte{127, 1 + byte(pid>>16&63), byte(pid >> 8), byte(pid)})
-	}
-	var found []netip.AddrPort
-	for len(found) < n {
-		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tcp.Close() // the next one is to be another
-		addr := tcp.Addr().(*net.TCPAddr).AddrPort()
-		if udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr)); err == nil {
-			udp.Close()
-			found = append(found, addr)
-		}
-	}
-	return found
 }
 
 func (r *liveRete) repo() string { return filepath.Join(r.dir, "demo") }
