@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,6 +41,7 @@ func TestASignerIsRotatedOnARunningRete(t *testing.T) {
 	old := r.exportSet(t, "alpha")
 
 	r.nodes["early"].leave()
+	awaitNextSecond() // which of two signers is the newer one is told by seconds
 	said := r.retectl("ca", "rotate-signer", "add", "next", "--no-passphrase")
 	mustSay(t, said, "step 1 of 3, add: every set will list next beside primary, and be signed as before; a node that fetches it believes both from then on")
 	r.takeListing(t, said)
@@ -80,6 +82,12 @@ func TestASignerIsRotatedOnARunningRete(t *testing.T) {
 	r.expect(t, "late came back, and met the signer that it had seen listed", map[string]holding{"late": {4, "next", "next"}})
 	mustSay(t, r.retectl("ca", "rotate-signer"), "no rotation is under way")
 	r.expectRefused(t, "alpha", old)
+}
+
+// awaitNextSecond waits until certificates have another time than those before.
+func awaitNextSecond() {
+	now := time.Now()
+	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
 }
 
 // publish goes through the rete itself, as the operator on the management node.
