@@ -3,6 +3,7 @@ package vertex
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -214,6 +215,25 @@ func TestMissingIdentityIsFoundWithinHalfAMinute(t *testing.T) {
 	begun := time.Now()
 	n.await("alice's port to open", func() bool { return slices.Contains(n.Ready().Listening, p.ports[alice]) })
 	checkPatience(t, begun, identitiesEvery)
+}
+
+// VTX-8, VTX-12: identities are read again while the guard looks at the same
+// connections; the race detector tells where they do not take turns.
+func TestReloadAndGuardTakeTurns(t *testing.T) {
+	t.Parallel()
+	d := newDuo(t, backend(t, echo))
+	c := d.dial(t)
+	var work sync.WaitGroup
+	for _, look := range []func(){d.near.sweep, func() { _ = d.near.Reload() }} {
+		work.Go(func() {
+			for range 2000 {
+				look()
+			}
+		})
+	}
+	work.Wait()
+	send(t, c, "x")
+	expect(t, c, "x")
 }
 
 // VTX-13: a port that should be open and is not yet is waited for at every

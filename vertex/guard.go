@@ -19,7 +19,11 @@ func (v *Vertex) guard() {
 	}
 }
 
+// sweep looks at every connection, for the guard and at once where tables or
+// identities have changed.
 func (v *Vertex) sweep() {
+	v.sweeping.Lock()
+	defer v.sweeping.Unlock()
 	t, wallNow, now := v.tables.Load(), v.now(), time.Now()
 	for _, e := range v.live.all() {
 		if reason := t.verdict(e.bounds(), wallNow); reason != 0 {

@@ -21,7 +21,7 @@ type session struct {
 	drains  atomic.Bool // the peer said that it is draining
 	narrow  atomic.Bool // a stream has heard that the path is too narrow
 	writes  atomic.Uint64
-	mtu     mtuWatch // of the guard alone
+	mtu     mtuWatch // of sweeps alone, which take turns
 
 	mu      sync.Mutex
 	control *quic.SendStream

@@ -41,6 +41,7 @@ type Vertex struct {
 	meter    *meter
 	tables   atomic.Pointer[tables]
 	applying sync.Mutex // serializes Apply and Reload
+	sweeping sync.Mutex // serializes looks at connections; may be taken under applying
 	keys     *keyring
 	faults   map[spiffeid.ID]bool // principals whose missing identity was reported; under applying
 
