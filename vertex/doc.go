@@ -194,20 +194,24 @@
 // and its vertex are processes of their own (examples/bench, figures quiet-...).
 // The quiet one's median, as a multiple of its value alone (about 0.4 ms):
 //
-//	flood                            at the lowest priority  at equal priority
-//	new connections                  0.96 beside 1,499/s     2.2 beside 1,854/s
-//	64 bulk streams                  1.05 beside 109 MB/s    3.5 beside 147 MB/s
-//	handshakes, wrong certificates   1.13 beside 507/s       8.5 beside 767/s
+//	flood                            at the lowest priority          at equal priority
+//	new connections                  0.96 to 1.8 beside 1,500/s      2.2 beside 1,854/s
+//	64 bulk streams                  1.05 to 1.9 beside 109 MB/s     3.5 beside 147 MB/s
+//	handshakes, wrong certificates   1.13 beside 507/s and           8.5 beside 767/s
+//	                                 3.9 to 4.8 beside 800/s
+//
+// So VTX-14's three times are held beside new connections and bulk, and missed
+// beside handshakes where they come as fast as this machine can make them.
 //
 // At the lowest priority (nice) a flood takes no time of the two processors that
-// somebody else wants: what it does then, it does to the vertex, which is next to
-// nothing. Since all else is equal in the last column, it tells how the kernel
-// shares two processors between the flooding program and a vertex that has work
-// of its own. To let goroutines of bulk and of handshakes give way to others
-// (runtime.Gosched), and to pause the reading of the socket, changed nothing
-// there (4.3 and 4.4 times beside bulk, 8.2 and 10 beside handshakes) and was
-// left out. A flood from elsewhere that keeps all of the vertex's processors
-// busy could not be produced on this machine, and has not been measured.
+// somebody else wants: what it does then, it does to the vertex. Since all else
+// is equal in the last column, it tells how the kernel shares two processors
+// between the flooding program and a vertex that has work of its own. To let
+// goroutines of bulk and of handshakes give way to others (runtime.Gosched), and
+// to pause the reading of the socket, changed nothing there (4.3 and 4.4 times
+// beside bulk, 8.2 and 10 beside handshakes) and was left out. A flood from
+// elsewhere that keeps all of the vertex's processors busy could not be produced
+// on this machine, and has not been measured.
 //
 // What bounds it: packets wait in a queue of their own QUIC connection, of 256,
 // and the goroutine that reads the UDP socket does nothing but sort them. Where a
