@@ -56,7 +56,8 @@ func (t traffic) acknowledged(before traffic) bool {
 	return t.rtt != before.rtt || t.latest != before.latest
 }
 
-// mtuWatch looks at the traffic of one connection once a second.
+// mtuWatch looks at the traffic of one connection, once a second and when
+// identities have been read again. Its looks take turns (see Vertex.sweep).
 type mtuWatch struct {
 	last     traffic // at the look before
 	written  time.Time
@@ -140,8 +141,8 @@ func (s *session) traffic(now time.Time) traffic {
 	}
 }
 
-// narrowed looks at the connection's traffic once a second, and asks the path
-// where that may tell more. A connection of flor/1 has nothing to ask with.
+// narrowed looks at the connection's traffic, as each sweep does, and asks the
+// path where that may tell more. A connection of flor/1 has nothing to ask with.
 func (s *session) narrowed(now time.Time) bool {
 	narrow, ask := s.mtu.look(s.traffic(now))
 	if ask && !narrow {
