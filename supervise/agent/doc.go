@@ -85,7 +85,9 @@
 //
 // While a workload is starting, a coordinator that cannot be reached is no fault:
 // it is what carries the fetch that starts, or the coordinator itself. It is asked
-// again until that is over, 3 s by default, and only then told. Nothing is asked
+// again until that is over, 3 s by default, and only then told. Health says
+// meanwhile that the workload starts, until it serves that it is ready or has
+// outlived its window: an empty list is for what is known to serve. Nothing is asked
 // through an inbound that a workload says it waits for: somebody else has the
 // address (FL1413), and what answers there is not the way to the coordinator.
 //

@@ -119,7 +119,7 @@ func (w observed) problems(c condition) []string {
 	}
 	switch w.state {
 	case supervise.Starting:
-		return w.waitProblems(c)
+		return w.startProblems(c)
 	case supervise.Up:
 		return w.portProblems(c)
 	case supervise.Stopping:
@@ -128,7 +128,13 @@ func (w observed) problems(c condition) []string {
 		}
 		return []string{fmt.Sprintf("%s: is being stopped since %s, process %d holds it", w.name, stamp(w.since), w.pid)}
 	}
-	return []string{fmt.Sprintf("%s: %s since %s%s", w.name, withReason(w.state, w.reason), stamp(w.since), w.remedy())}
+	return []string{w.standing()}
+}
+
+// standing says how a workload that is not known to serve stands, since when, why,
+// and what to do about it.
+func (w observed) standing() string {
+	return fmt.Sprintf("%s: %s since %s%s", w.name, withReason(w.state, w.reason), stamp(w.since), w.remedy())
 }
 
 // remedy is what to do about a workload that does not run.
@@ -142,6 +148,17 @@ func (w observed) remedy() string {
 		return fmt.Sprintf("; it cannot serve its artifact and is not tried again: publish one that it can; to try this one: flor agent restart %s", w.name)
 	}
 	return ""
+}
+
+// startProblems is what a workload that has not outlived its liveness window waits
+// for. One that has not said that it is ready is not known to serve, and whoever is
+// told "healthy" goes on to use it.
+func (w observed) startProblems(c condition) []string {
+	waits := w.waitProblems(c)
+	if len(waits) > 0 || w.ready != nil && w.ready.Ready {
+		return waits
+	}
+	return []string{w.standing()}
 }
 
 // portProblems is what keeps a workload that is up from serving.

@@ -25,7 +25,10 @@ func TestHealth(t *testing.T) {
 		want []string
 	}{
 		{"all well", condition{workloads: workload(supervise.Up, "", &program.Readiness{Ready: true}), certificates: []certificate{cert(-time.Hour, 30*24*time.Hour)}}, []string{}},
-		{"starting is no problem", condition{workloads: workload(supervise.Starting, "", nil)}, []string{}},
+		{"what starts and says nothing yet is", condition{workloads: workload(supervise.Starting, "", nil)}, []string{"flor: starting since 2026-05-01T11:59:00Z"}},
+		{"not ready yet while it starts is", condition{workloads: workload(supervise.Starting, "", &program.Readiness{})}, []string{"flor: starting since 2026-05-01T11:59:00Z"}},
+		{"what starts again tells how it ended", condition{workloads: workload(supervise.Starting, "exit code 3", nil)}, []string{"flor: starting (exit code 3) since 2026-05-01T11:59:00Z"}},
+		{"ready while it starts is not", condition{workloads: workload(supervise.Starting, "", &program.Readiness{Ready: true})}, []string{}},
 		{"a crash is", condition{workloads: workload(supervise.Backoff, "exit code 3", nil)}, []string{"flor: backoff (exit code 3) since 2026-05-01T11:59:00Z, tried again at 2026-05-01T12:00:01Z"}},
 		{"a crash loop is", condition{workloads: workload(supervise.CrashLooping, "signal 9", nil)}, []string{"flor: crash-looping (signal 9) since 2026-05-01T11:59:00Z, tried again at 2026-05-01T12:00:01Z; its log says why; at once: flor agent restart flor"}},
 		{"a rejected artifact is", condition{workloads: workload(supervise.Rejected, "exit code 78", nil)}, []string{"flor: rejected (exit code 78) since 2026-05-01T11:59:00Z; it cannot serve its artifact and is not tried again: publish one that it can; to try this one: flor agent restart flor"}},
@@ -41,7 +44,6 @@ func TestHealth(t *testing.T) {
 		{"one that the workload refuses is", condition{node: "alpha", workloads: workload(supervise.Up, "", &program.Readiness{Ready: true, Waiting: []string{"identity id"}}), certificates: []certificate{cert(-time.Hour, 30*24*time.Hour)}},
 			[]string{"flor: waits for identity id (refused, its log says why); remedy: retectl issue-bundle --node alpha, then flor enroll"}},
 		{"a busy port is while it starts", condition{workloads: workload(supervise.Starting, "", &program.Readiness{Ready: true, Waiting: []string{"127.0.0.1:80"}})}, []string{"flor: waits for 127.0.0.1:80"}},
-		{"not ready yet while it starts is not", condition{workloads: workload(supervise.Starting, "", &program.Readiness{})}, []string{}},
 		{"one that does not answer any more is", condition{workloads: []observed{{liveness: liveness{name: "flor", state: supervise.Up, silent: now.Add(-time.Second)}, pid: 7}}},
 			[]string{"flor: does not answer on its control channel since 2026-05-01T11:59:59Z, process 7 hangs or is stopped; to start another: flor agent restart flor"}},
 		{"what runs and is not ready is", condition{workloads: workload(supervise.Up, "", &program.Readiness{})}, []string{"flor: runs, but is not ready"}},
