@@ -100,6 +100,26 @@ func TestTheMonotonicGateJudges(t *testing.T) {
 	}
 }
 
+// CRD-3: what is stored is a record of its own, where the floors are behind it: a
+// storage may have lost them.
+func TestTheGateReckonsFromTheTreeWhereTheFloorsAreBehind(t *testing.T) {
+	t.Parallel()
+	const stored = 3 * relay.MaxJump
+	at := func(version uint64) *relay.Tree { return mustParse(t, document(nodeSet("alpha", version, "a"))) }
+	floors := relay.Floors{}.Raise(at(1))
+	if _, err := relay.Judge(at(stored), floors, at(stored+relay.MaxJump)); err != nil {
+		t.Errorf("the largest jump: %v", err)
+	}
+	for _, offered := range []uint64{stored - 1, stored + relay.MaxJump + 1} {
+		_, err := relay.Judge(at(stored), floors, at(offered))
+		want := []relay.Conflict{{Node: "alpha", Stored: stored, Offered: offered}}
+		var conflict *relay.ConflictError
+		if !errors.As(err, &conflict) || cmp.Diff(want, conflict.Nodes) != "" {
+			t.Errorf("offered %d over %d: %v", offered, stored, err)
+		}
+	}
+}
+
 func treeOf(t *testing.T, sets [][][]byte) *relay.Tree {
 	t.Helper()
 	if sets == nil {

@@ -230,6 +230,35 @@ func TestACoordinatorServesStopsAndServesAgain(t *testing.T) {
 	}
 }
 
+// CRD-6, SUP-4: a drain on the control channel comes before the SIGTERM. Held
+// questions are answered at once, new ones are not held, and what needs no holding
+// is served on.
+func TestADrainOnTheControlChannelEndsTheWatches(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t).start()
+	r.publish(tree(3))
+	watch := make(chan error, 1)
+	go func() {
+		reply, err := r.sync.Fetch(t.Context(), "alpha", 3, time.Minute)
+		if err == nil && reply.Status != client.NotModified {
+			err = fmt.Errorf("answered %v", reply.Status)
+		}
+		watch <- err
+	}()
+	r.awaitHeld(1)
+	if err := program.DialControl(r.socket).Drain(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	var unavailable *client.Unavailable
+	if reply, err := r.sync.Fetch(t.Context(), "alpha", 3, time.Second); !errors.As(err, &unavailable) {
+		t.Errorf("a question that wants to be held by one that drains: %v, %v", reply.Status, err)
+	}
+	if err := <-watch; err != nil {
+		t.Errorf("the question that was held: %v", err)
+	}
+	r.serves(tree(3))
+}
+
 // awaitHeld waits until so many questions are being held, which the counters tell
 // (OBS-6).
 func (r *running) awaitHeld(want int) {
