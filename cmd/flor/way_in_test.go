@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"crypto/x509"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 	"github.com/spiffe/go-spiffe/v2/svid/x509svid"
 
+	"github.com/florete/flor/conformance/lab/loopback"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/envelopetest"
 	"github.com/florete/flor/envelope/schema"
@@ -109,31 +109,11 @@ func newPair(t *testing.T) *pair {
 	td := r.authority.TrustDomain
 	return &pair{
 		rete: r, from: from, upstream: server.Listener.Addr().String(),
-		road: freeUDP(t), alphaUDP: freeUDP(t), alphaIn: freeTCP(t), betaIn: freeTCP(t),
+		road: loopback.Address(t), alphaUDP: loopback.Address(t), alphaIn: loopback.Address(t), betaIn: loopback.Address(t),
 		alphaID: spiffeid.RequireFromSegments(td, "node", "alpha"),
 		betaID:  spiffeid.RequireFromSegments(td, "node", "beta"),
 		at:      spiffeid.RequireFromSegments(td, "service", "coordinator"),
 	}
-}
-
-func freeUDP(t *testing.T) string {
-	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	return conn.LocalAddr().String()
-}
-
-func freeTCP(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // alpha is a set of alpha whose vertex dials the coordinator's at road.

@@ -50,7 +50,8 @@ func closeAll(conns []net.Conn) {
 }
 
 // over runs work on each connection until the run's time is over, and gives
-// how much a counter grew a second after it had settled.
+// how much a counter grew a second after it had settled. A run in which nothing
+// came yet is prolonged until something does, startWithin at most.
 func (l load) over(ctx context.Context, conns []net.Conn, work func(net.Conn), count func() int64) float64 {
 	var running sync.WaitGroup
 	for _, c := range conns {
@@ -59,6 +60,9 @@ func (l load) over(ctx context.Context, conns []net.Conn, work func(net.Conn), c
 	wait(ctx, l.settle())
 	before, begun := count(), time.Now()
 	wait(ctx, l.span)
+	for count() == before && ctx.Err() == nil && time.Since(begun) < startWithin {
+		wait(ctx, l.span)
+	}
 	grown, took := count()-before, time.Since(begun)
 	closeAll(conns)
 	running.Wait()
@@ -156,7 +160,7 @@ func requests(n int) measurement {
 		for _, r := range callers {
 			running.Go(func() {
 				defer r.conn.Close()
-				for time.Now().Before(deadline) && r.once() == nil && ctx.Err() == nil {
+				for r.once() == nil && time.Now().Before(deadline) && ctx.Err() == nil {
 				}
 			})
 		}

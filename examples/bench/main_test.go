@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,10 +42,21 @@ func TestRunPrintsWhatItMeasured(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		// Processor time is counted in hundredths of a second, which is long for
 		// so short a run, and a flood at the lowest priority may get none of it.
-		if strings.Contains(line, " 0.000") && !strings.Contains(line, "CPU") && !strings.Contains(line, "quiet beside") {
+		if nothing(line) && !strings.Contains(line, "CPU") && !strings.Contains(line, "quiet beside") {
 			t.Errorf("something was measured as nothing: %s of\n%s", line, &out)
 		}
 	}
+}
+
+// nothing tells that a way of a line has the figure 0: the direct one, the vertex,
+// or the vertex again. The ratios beside them are small on a busy machine.
+func nothing(line string) bool {
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return false
+	}
+	direct, vertex, again := fields[len(fields)-5], fields[len(fields)-4], fields[len(fields)-2]
+	return slices.Contains([]string{direct, vertex, again}, "0.000")
 }
 
 func TestTunnelsByFlag(t *testing.T) {

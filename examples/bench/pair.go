@@ -79,10 +79,10 @@ func (p plan) raisePair(ctx context.Context, dir, name, program, backend string)
 
 func freePorts() (at ports, err error) {
 	var errs [4]error
-	at.entry, errs[0] = freePort("tcp")
-	at.near, errs[1] = freePort("udp")
-	at.far, errs[2] = freePort("udp")
-	at.crowd, errs[3] = freePort("tcp")
+	at.entry, errs[0] = freePort()
+	at.near, errs[1] = freePort()
+	at.far, errs[2] = freePort()
+	at.crowd, errs[3] = freePort()
 	return at, errors.Join(errs[:]...)
 }
 

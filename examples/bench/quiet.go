@@ -60,7 +60,7 @@ func (l load) calm(ctx context.Context) (float64, error) {
 	}
 	r := callers[0]
 	defer r.conn.Close()
-	for begun := time.Now(); time.Since(begun) < l.span && ctx.Err() == nil; {
+	for begun, over := time.Now(), false; !over; over = time.Since(begun) >= l.span || ctx.Err() != nil {
 		next := time.Now().Add(calmly)
 		if err := r.once(); err != nil {
 			return 0, err
@@ -80,7 +80,7 @@ func (c *crowd) start(ctx context.Context, kind string) (stop func() (float64, e
 	if kind == floodHandshakes {
 		return c.startFlood(ctx, kind, c.target)
 	}
-	entry, err := freePort("tcp")
+	entry, err := freePort()
 	if err != nil {
 		return nil, err
 	}

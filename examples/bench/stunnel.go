@@ -19,8 +19,8 @@ func raiseStunnel(ctx context.Context, dir, backend string) (way, error) {
 	if err != nil {
 		return way{}, fmt.Errorf("%w; install it (apt-get install stunnel4), or leave -stunnel out", err)
 	}
-	entry, errEntry := freePort("tcp")
-	middle, errMiddle := freePort("tcp")
+	entry, errEntry := freePort()
+	middle, errMiddle := freePort()
 	if err := errors.Join(errEntry, errMiddle); err != nil {
 		return way{}, err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/proxy"
+
+	"github.com/florete/flor/conformance/lab/loopback"
 )
 
 // way is one way to the service: how to dial it, and the processes that it
@@ -99,20 +101,9 @@ func stopAll(programs ...*exec.Cmd) {
 	}
 }
 
-// freePort finds a port of loopback that nobody has now.
-func freePort(network string) (string, error) {
-	if network == "udp" {
-		c, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
-		}
-		defer c.Close()
-		return c.LocalAddr().String(), nil
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
+// freePort finds an address of this machine where nobody listens, nor will before
+// a program of this run does.
+func freePort() (string, error) {
+	addr, err := loopback.Find()
+	return addr.String(), err
 }

@@ -1,20 +1,28 @@
 // Package loopback finds addresses of this machine for programs of a test that
 // must be told where to listen. An address that was found free is taken by nobody
 // else before its program does, however long that takes: on Linux it is on an
-// address of loopback that belongs to the test's process alone (127.0.0.0/8 by
-// the process's number), where no other one listens, where no connection starts,
-// and of which no port is given out twice. Elsewhere it is on 127.0.0.1, and was
+// address of loopback that belongs to the process alone (127.0.0.0/8 by the
+// process's number), where no other one listens and where no connection starts,
+// and of which no port is given out twice. The ports are below those that kernels
+// hand out by themselves: a socket on all addresses, as of a vertex that only
+// dials, would keep its port from them, too. Elsewhere it is on 127.0.0.1, and was
 // free a moment ago.
 package loopback
 
 import (
+	"errors"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
 	"runtime"
 	"sync"
+	"syscall"
 	"testing"
 )
+
+// The range from which ports are drawn, the last one not included.
+const firstPort, endOfPorts = 10000, 30000
 
 // Address returns one as a text, host:port.
 func Address(t testing.TB) string {
@@ -25,15 +33,28 @@ func Address(t testing.TB) string {
 // Free returns an address that is free for TCP and UDP alike.
 func Free(t testing.TB) netip.AddrPort {
 	t.Helper()
-	for {
-		addr, free, err := probe(own(os.Getpid()))
-		if err != nil {
-			t.Fatalf("no address of loopback is free: %v", err)
+	addr, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
+// Find is [Free] for those that are no test.
+func Find() (netip.AddrPort, error) {
+	for range endOfPorts - firstPort {
+		addr := netip.AddrPortFrom(own(os.Getpid()), uint16(firstPort+rand.IntN(endOfPorts-firstPort)))
+		switch err := probe(addr); {
+		case errors.Is(err, syscall.EADDRINUSE):
+			continue
+		case err != nil:
+			return netip.AddrPort{}, err
 		}
-		if free && given.add(addr) {
-			return addr
+		if given.add(addr) {
+			return addr, nil
 		}
 	}
+	return netip.AddrPort{}, errors.New("no address of loopback is free that was not given out before")
 }
 
 // own is the address of a process.
@@ -44,21 +65,18 @@ func own(pid int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 1 + byte(pid>>16&63), byte(pid >> 8), byte(pid)})
 }
 
-// probe asks the kernel for a port of TCP, and tells whether it is free for UDP,
-// too.
-func probe(ip netip.Addr) (addr netip.AddrPort, free bool, err error) {
-	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0)))
+// probe tries an address for TCP and for UDP.
+func probe(addr netip.AddrPort) error {
+	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(addr))
 	if err != nil {
-		return netip.AddrPort{}, false, err
+		return err
 	}
 	defer tcp.Close()
-	addr = tcp.Addr().(*net.TCPAddr).AddrPort()
 	udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr))
 	if err != nil {
-		return addr, false, nil
+		return err
 	}
-	udp.Close()
-	return addr, true, nil
+	return udp.Close()
 }
 
 // addresses are those that this process has given out.
