@@ -250,6 +250,13 @@ func (a *Agent) logStart(root string, loaded *store.Loaded) {
 	}
 }
 
+// tellStop has status say that the agent ends, once it does: nobody is to take what
+// still runs for what serves on.
+func (a *Agent) tellStop(running context.Context) {
+	<-running.Done()
+	a.board.update(func(f *facts) { f.stopping = time.Now() })
+}
+
 // serve runs everything until ctx is done or a part fails. Status is served
 // until the last workload is gone, because a stop that takes long is told there
 // (SUP-8).
@@ -266,6 +273,7 @@ func (a *Agent) serve(ctx context.Context) error {
 	defer end()
 	parts.Go(func() error { defer end(); return a.sup.Run(running) })
 	parts.Go(func() error { return a.sync.run(running) })
+	parts.Go(func() error { a.tellStop(running); return nil })
 	parts.Go(func() error { return a.attendant.follow(late) })
 	parts.Go(func() error { return a.attendant.run(late) })
 	parts.Go(func() error { return a.server.Serve(listener) })

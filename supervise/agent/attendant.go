@@ -43,7 +43,7 @@ type attendant struct {
 	// stirred has room for one token, put there when the supervisor's status
 	// changed or it was given another set.
 	stirred chan struct{}
-	// looked is closed and replaced after each look, and guarded by mu.
+	// looked is closed when the next look to begin has ended, and guarded by mu.
 	mu     sync.Mutex
 	looked chan struct{}
 	// followers counts who follows the status.
@@ -64,25 +64,28 @@ type attendant struct {
 // run looks until ctx is done.
 func (a *attendant) run(ctx context.Context) error {
 	for {
+		ended := a.begin()
 		seen := a.look(ctx)
 		seen.waiting = !a.confirm(seen) || seen.waiting
-		a.tellLooked()
+		close(ended)
 		if !a.rest(ctx, seen.pause(a.followers.Load() > 0)) {
 			return nil
 		}
 	}
 }
 
-// tellLooked wakes whoever waits for a look.
-func (a *attendant) tellLooked() {
+// begin gives what is to be closed at the end of the look that begins now. Whoever
+// asks from here on waits for the one after: this one may be past what they ask for.
+func (a *attendant) begin() (ended chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	close(a.looked)
+	ended = a.looked
 	a.looked = make(chan struct{})
+	return ended
 }
 
-// freshen has the workloads looked at, and waits for that, but for none of them
-// that does not answer.
+// freshen has the workloads looked at from now on, and waits for that, but for none
+// of them that does not answer.
 func (a *attendant) freshen() {
 	a.mu.Lock()
 	looked := a.looked
@@ -165,10 +168,10 @@ func (s sight) pause(followed bool) time.Duration {
 // look asks every running workload what it serves.
 func (a *attendant) look(ctx context.Context) sight {
 	f := a.board.read()
-	said := a.listen(ctx, f.said.silent)
+	said := a.listen(ctx, f)
 	said.occupied = a.occupants.of(said.ready)
 	a.tellOccupied(f.said, said)
-	a.follows(said.carrier(f.gen.inbound(), a.answered))
+	a.follows(said.carrier(f.gen.inbound()))
 	seen := sight{f.gen.version, a.obstacles(f, said), said.waiting(), said.young}
 	late := f.lateness(seen.obstacles, a.within)
 	if !reflect.DeepEqual(said, f.said) || !slices.Equal(seen.obstacles, f.obstacles) || !slices.Equal(late, f.late) {
@@ -179,17 +182,34 @@ func (a *attendant) look(ctx context.Context) sight {
 
 // voices is what running workloads say of themselves.
 type voices struct {
+	// pids is which process was asked.
+	pids map[string]int
 	// ready is what they serve on their control channels, nil for one that
 	// serves none.
 	ready map[string]*program.Readiness
 	// silent is since when a process that has served its readiness does not
 	// answer any more.
 	silent map[string]time.Time
-	// young tells that a process that was just started has not answered yet.
-	young bool
+	// young tells that a process that was just started has not answered yet, mute
+	// that one has not which always does when it serves.
+	young, mute bool
 	// occupied is by whom an address is in use that a workload waits for, as far
 	// as that can be found out.
 	occupied map[string]string
+}
+
+// of gives what the process of s says of itself: nothing where it is another one
+// that was asked, or where it is about to end.
+func (v voices) of(s supervise.Status) (ready *program.Readiness, silent time.Time) {
+	if !runs(s) || v.pids[s.Name] != s.PID {
+		return nil, time.Time{}
+	}
+	return v.ready[s.Name], v.silent[s.Name]
+}
+
+// runs tells that there is a process, which nobody has told to end.
+func runs(s supervise.Status) bool {
+	return s.PID != 0 && (s.State == supervise.Starting || s.State == supervise.Up)
 }
 
 // waitFor tells that a workload waits for an address.
@@ -202,21 +222,22 @@ func (v voices) waitFor(addr string) bool {
 	return false
 }
 
-// waiting tells that a workload is not ready, waits for something or is silent.
+// waiting tells that a workload is not ready, waits for something, or does not
+// answer although it is to.
 func (v voices) waiting() bool {
 	for _, r := range v.ready {
 		if r != nil && (!r.Ready || len(r.Waiting) > 0) {
 			return true
 		}
 	}
-	return len(v.silent) > 0
+	return len(v.silent) > 0 || v.mute
 }
 
 // carrier is the process that serves the inbound at addr, 0 when none does.
-func (v voices) carrier(addr string, pids map[string]int) int {
+func (v voices) carrier(addr string) int {
 	for name, r := range v.ready {
 		if r != nil && r.Ready && slices.Contains(r.Listening, addr) {
-			return pids[name]
+			return v.pids[name]
 		}
 	}
 	return 0
@@ -230,25 +251,26 @@ func (a *attendant) follows(carrier int) {
 	a.carrier = carrier
 }
 
-// listen asks every running workload; silent is since when one did not answer at
-// the look before.
-func (a *attendant) listen(ctx context.Context, silent map[string]time.Time) voices {
-	said := voices{ready: map[string]*program.Readiness{}, silent: map[string]time.Time{}}
+// listen asks every running workload; f has what they said at the look before.
+func (a *attendant) listen(ctx context.Context, f facts) voices {
+	said := voices{pids: map[string]int{}, ready: map[string]*program.Readiness{}, silent: map[string]time.Time{}}
 	answered := map[string]int{}
 	for _, s := range a.sup.Status() {
-		if s.PID == 0 || s.State != supervise.Up && s.State != supervise.Starting {
+		if !runs(s) {
 			continue
 		}
 		asked := time.Now()
+		said.pids[s.Name] = s.PID
 		said.ready[s.Name] = a.ask(ctx, s.Name)
 		switch {
 		case said.ready[s.Name] != nil:
 			answered[s.Name] = s.PID
 		case a.answered[s.Name] == s.PID:
 			answered[s.Name] = s.PID
-			said.silent[s.Name] = sinceOr(silent[s.Name], asked)
+			said.silent[s.Name] = sinceOr(f.said.silent[s.Name], asked)
 		default:
 			said.young = said.young || asked.Sub(s.Started) < youth
+			said.mute = said.mute || f.gen.answers(s.Name)
 		}
 	}
 	a.answered = answered
@@ -314,10 +336,11 @@ func (f facts) lateness(obstacles []string, within time.Duration) []string {
 func lives(g *generation, statuses []supervise.Status, said voices) []liveness {
 	list := make([]liveness, 0, len(g.agent.Workloads))
 	for _, w := range g.agent.Workloads {
-		l := liveness{name: w.Name, needs: g.needs[w.Name], ready: said.ready[w.Name], silent: said.silent[w.Name]}
+		l := liveness{name: w.Name, needs: g.needs[w.Name]}
 		for _, s := range statuses {
 			if s.Name == w.Name {
 				l.state, l.reason, l.runs = s.State, reasonFor(s), versionOf(s.Tag)
+				l.ready, l.silent = said.of(s)
 			}
 		}
 		list = append(list, l)

@@ -17,6 +17,8 @@ type facts struct {
 	activated            uint64
 	activatedAt          time.Time
 	recovered, trustLost bool
+	// stopping is since when the agent is ending, zero while it is not.
+	stopping time.Time
 
 	// last is the last sync, fetched the last one that asked a coordinator.
 	last, fetched *control.SyncResult

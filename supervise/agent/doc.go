@@ -87,7 +87,11 @@
 // it is what carries the fetch that starts, or the coordinator itself. It is asked
 // again until that is over, 3 s by default, and only then told. Health says
 // meanwhile that the workload starts, until it serves that it is ready or has
-// outlived its window: an empty list is for what is known to serve. Nothing is asked
+// outlived its window: an empty list is for what is known to serve. It says the same
+// of one that is stopped to be restarted, of a process that the active set has not
+// reached yet, of a program of flor that runs and has never answered on its control
+// channel, and of an agent that is ending; and what a process said of itself is told
+// of that process alone. Nothing is asked
 // through an inbound that a workload says it waits for: somebody else has the
 // address (FL1413), and what answers there is not the way to the coordinator.
 //

@@ -121,6 +121,13 @@ func (g *generation) inbound() string {
 	return ""
 }
 
+// answers tells that a workload's program serves a control channel whenever it
+// serves: those that ship with flor do.
+func (g *generation) answers(name string) bool {
+	w := g.workload(name)
+	return len(w.Run) > 0 && ships(w.Run[0])
+}
+
 // workload gives the inventory's entry of that name.
 func (g *generation) workload(name string) schema.Workload {
 	for _, w := range g.agent.Workloads {

@@ -24,7 +24,9 @@ type condition struct {
 	// now is by the clock of the timers, clock by the one that certificates are
 	// judged by.
 	now, clock time.Time
-	workloads  []observed
+	// stopping is since when the agent is ending, zero while it is not.
+	stopping  time.Time
+	workloads []observed
 	// recovered: the active set is not the newest one admitted (SET-5).
 	// trustLost: state.json is gone (SET-6).
 	recovered, trustLost bool
@@ -60,6 +62,9 @@ type observed struct {
 	since   time.Time
 	pid     int
 	nextTry time.Time
+	// active: it belongs to the active set. answers: its program serves a control
+	// channel whenever it serves.
+	active, answers bool
 }
 
 // certificate is what health needs of one in the store.
@@ -72,7 +77,8 @@ type certificate struct {
 // which a person should look: what other problems may come of stands first. It
 // is empty when all is well, and a function of values (AGT-10).
 func health(c condition) []string {
-	problems := append([]string{}, c.certificateProblems()...)
+	problems := append([]string{}, c.stopProblems()...)
+	problems = append(problems, c.certificateProblems()...)
 	problems = append(problems, c.trustProblems()...)
 	for _, w := range c.workloads {
 		problems = append(problems, w.problems(c)...)
@@ -91,6 +97,14 @@ func health(c condition) []string {
 		problems = append(problems, cert.soon(c.clock)...)
 	}
 	return problems
+}
+
+// stopProblems tells that the agent ends, whatever still serves.
+func (c condition) stopProblems() []string {
+	if c.stopping.IsZero() {
+		return nil
+	}
+	return []string{fmt.Sprintf("the agent is being stopped since %s, and its workloads with it", stamp(c.stopping))}
 }
 
 // certificateProblems tells what keeps this node from proving who it is.
@@ -113,22 +127,40 @@ func (c condition) trustProblems() []string {
 }
 
 func (w observed) problems(c condition) []string {
-	runs := w.state == supervise.Starting || w.state == supervise.Up
-	if runs && !w.silent.IsZero() {
+	if !w.silent.IsZero() {
 		return []string{fmt.Sprintf("%s: %s since %s, process %d hangs or is stopped; to start another: flor agent restart %s", w.name, noAnswer, stamp(w.silent), w.pid, w.name)}
 	}
 	switch w.state {
 	case supervise.Starting:
-		return w.startProblems(c)
+		return append(w.oldProblems(c), w.startProblems(c)...)
 	case supervise.Up:
-		return w.portProblems(c)
+		return append(w.oldProblems(c), w.portProblems(c)...)
 	case supervise.Stopping:
-		if c.now.Sub(w.since) < slowStop {
-			return nil
-		}
-		return []string{fmt.Sprintf("%s: is being stopped since %s, process %d holds it", w.name, stamp(w.since), w.pid)}
+		return w.stopProblems(c)
 	}
 	return []string{w.standing()}
+}
+
+// oldProblems tells of a process that was not yet given what the active set brings:
+// the change is on its way to it.
+func (w observed) oldProblems(c condition) []string {
+	if w.pid == 0 || w.runs >= w.needs {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: still runs on v%d, and v%d is active", w.name, w.runs, c.active)}
+}
+
+// stopProblems tells of a workload that is needed and is being restarted, and of any
+// whose stop takes long.
+func (w observed) stopProblems(c condition) []string {
+	stops := fmt.Sprintf("%s: is being stopped since %s", w.name, stamp(w.since))
+	switch {
+	case c.now.Sub(w.since) >= slowStop:
+		return []string{fmt.Sprintf("%s, process %d holds it", stops, w.pid)}
+	case w.active:
+		return []string{stops}
+	}
+	return nil
 }
 
 // standing says how a workload that is not known to serve stands, since when, why,
@@ -163,6 +195,9 @@ func (w observed) startProblems(c condition) []string {
 
 // portProblems is what keeps a workload that is up from serving.
 func (w observed) portProblems(c condition) []string {
+	if w.ready == nil && w.answers {
+		return []string{fmt.Sprintf("%s: runs, but process %d has not answered on its control channel yet; its log says why; to start another: flor agent restart %s", w.name, w.pid, w.name)}
+	}
 	if w.ready != nil && !w.ready.Ready && len(w.ready.Waiting) == 0 {
 		return []string{w.name + ": runs, but is not ready"}
 	}

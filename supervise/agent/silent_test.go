@@ -56,6 +56,60 @@ func TestAWorkloadWithoutAChannelIsRestartedInPeace(t *testing.T) {
 	}
 }
 
+// AGT-10: whoever asks right after a restart is not told of the process before it.
+func TestAStatusAfterARestartIsOfTheNewProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{Mode: "restart"}))
+	w.relay.publish(1, w.set(1, workloadOf("flor", behaviour{Mode: "restart"})))
+	c := w.start()
+	well := func(doc control.StatusDoc) bool { return settled(doc) && len(doc.Health) == 0 }
+	before := w.until(c, "all well", well)
+	if err := c.Restart(t.Context(), "flor"); err != nil {
+		t.Fatal(err)
+	}
+	for doc, began := before, time.Now(); doc.Workloads[0].PID == before.Workloads[0].PID || len(doc.Health) > 0; {
+		if doc = w.status(c); time.Since(began) > patience {
+			t.Fatalf("not well again: %q", doc.Health)
+		}
+		flor := doc.Workloads[0]
+		if len(doc.Health) == 0 && (flor.PID == before.Workloads[0].PID || flor.Ready == nil || !flor.Ready.Ready) {
+			t.Fatalf("told as well: %+v, ready %+v", flor, flor.Ready)
+		}
+	}
+}
+
+// AGT-10: from the moment in which the agent is told to end, it is not well.
+func TestAnAgentThatEndsSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, workloadOf("flor", behaviour{}))
+	w.until(w.start(), "all up", settled)
+	if err := w.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if w.agent.board.read().stopping.IsZero() {
+		t.Error("it has ended, and status never said that it was ending")
+	}
+}
+
+// AGT-10: whoever asks is told of a look that began after the question, not of the
+// one that was under way.
+func TestWhoAsksWaitsForTheNextLook(t *testing.T) {
+	t.Parallel()
+	a := &attendant{looked: make(chan struct{})}
+	underWay := a.begin()
+	a.mu.Lock()
+	awaited := a.looked
+	a.mu.Unlock()
+	close(underWay)
+	select {
+	case <-awaited:
+		t.Error("the look that was under way is taken for the one asked for")
+	default:
+	}
+	close(a.begin())
+	<-awaited
+}
+
 // AGT-10: a process that hangs is up and serves nobody. Status tells it, it is
 // left as it is, and when it goes on all is well; one that serves no control
 // channel is none of that sort.

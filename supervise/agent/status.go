@@ -30,7 +30,9 @@ type portrait struct {
 // document draws the status document (AGT-9). It is a function of values.
 func (p portrait) document() control.StatusDoc {
 	f := p.facts
-	p.statuses = listed(f.gen, p.statuses, p.self.Since)
+	if f.stopping.IsZero() {
+		p.statuses = listed(f.gen, p.statuses, p.self.Since)
+	}
 	return control.StatusDoc{
 		Scope: p.scope, Node: f.gen.node, TrustDomain: p.trust,
 		Agent: p.self, Set: f.set(p.retained),
@@ -80,8 +82,9 @@ func (p portrait) workload(s supervise.Status) control.Workload {
 	w := control.Workload{
 		Name: s.Name, State: string(s.State), Since: since(s).UTC(), PID: s.PID,
 		Restarts: s.Restarts, NextTry: s.NextTry, Reason: p.reason(s),
-		Ready: wireReadiness(p.facts.said.ready[s.Name]),
 	}
+	ready, _ := p.facts.said.of(s)
+	w.Ready = wireReadiness(ready)
 	if s.PID != 0 {
 		w.Set, w.Via = versionOf(s.Tag), "spawned"
 		if s.Swapped {
@@ -122,7 +125,7 @@ func wireReadiness(r *program.Readiness) *control.Readiness {
 func (p portrait) condition() condition {
 	c := condition{
 		node: p.facts.gen.node,
-		now:  p.now, clock: p.clock, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
+		now:  p.now, clock: p.clock, stopping: p.facts.stopping, strays: p.strays, unreadable: p.unreadable, recovered: p.facts.recovered, trustLost: p.facts.trustLost,
 		active: p.facts.gen.version, mark: p.facts.state.Mark,
 		occupied: p.facts.said.occupied, inbound: p.facts.gen.inbound(),
 		late: p.facts.late, unwritten: p.facts.unwritten, untidy: p.facts.untidy, trouble: p.facts.trouble, since: p.facts.troubleSince,
@@ -134,13 +137,24 @@ func (p portrait) condition() condition {
 		c.sinkTrouble = p.sinkFault.Error()
 	}
 	for _, s := range p.statuses {
-		c.workloads = append(c.workloads, observed{
-			liveness: liveness{name: s.Name, state: s.State, reason: p.reason(s), ready: p.facts.said.ready[s.Name], silent: p.facts.said.silent[s.Name]},
-			since:    s.Since, pid: s.PID, nextTry: s.NextTry,
-		})
+		c.workloads = append(c.workloads, p.observed(s))
 	}
 	for _, cert := range p.identity {
 		c.certificates = append(c.certificates, certificate{cert.ID, cert.NotBefore, cert.NotAfter})
 	}
 	return c
+}
+
+// observed is a workload as health sees it.
+func (p portrait) observed(s supervise.Status) observed {
+	gen := p.facts.gen
+	ready, silent := p.facts.said.of(s)
+	return observed{
+		liveness: liveness{
+			name: s.Name, state: s.State, reason: p.reason(s), ready: ready, silent: silent,
+			runs: versionOf(s.Tag), needs: gen.needs[s.Name],
+		},
+		since: s.Since, pid: s.PID, nextTry: s.NextTry,
+		active: slices.Contains(inventory(gen.agent), s.Name), answers: gen.answers(s.Name),
+	}
 }

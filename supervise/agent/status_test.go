@@ -37,7 +37,7 @@ func wellAt(now time.Time) portrait {
 			gen:   &generation{node: "alpha", version: 42, agent: &schema.Agent{}},
 			state: store.State{Mark: 42}, last: synced, fetched: synced,
 			lastContact: now.Add(-5 * time.Second), lastChange: now.Add(-time.Minute),
-			said: voices{ready: map[string]*program.Readiness{"flor": ready}},
+			said: voices{pids: map[string]int{"flor": 701}, ready: map[string]*program.Readiness{"flor": ready}},
 		},
 		statuses: []supervise.Status{up("flor", 701, time.Hour), up("app", 702, 3200*time.Millisecond)},
 		identity: []control.Certificate{{ID: "spiffe://rete-lovers/node/alpha", NotBefore: now.AddDate(0, -1, 0), NotAfter: now.AddDate(0, 2, 0)}},
@@ -150,6 +150,51 @@ func TestStatusInEachState(t *testing.T) {
 	onDisk, err := filepath.Glob("testdata/status/*.json")
 	if err != nil || len(onDisk) != len(tests) && !*update {
 		t.Errorf("%d golden files for %d states: %v", len(onDisk), len(tests), err)
+	}
+}
+
+// AGT-10: what a process said of itself is told of no other, and of none that is
+// told to end, however soon status is asked for after a restart.
+func TestReadinessIsToldOfTheProcessThatSaidIt(t *testing.T) {
+	t.Parallel()
+	p := wellAt(noon)
+	p.facts.gen.agent = &schema.Agent{Workloads: []schema.Workload{{Name: "flor", Run: []string{"flor-vertex"}}, {Name: "app", Run: []string{"tenant"}}}}
+	is := func(state supervise.State, pid int) supervise.Status {
+		return supervise.Status{Name: "flor", State: state, PID: pid, Since: noon, Started: noon, Tag: "v41"}
+	}
+	tests := []struct {
+		name  string
+		flor  supervise.Status
+		ready bool
+		want  []string
+	}{
+		{"the process that said it", is(supervise.Up, 701), true, []string{}},
+		{"it, about to end for another", is(supervise.Stopping, 701), false, []string{"flor: is being stopped since 2026-05-01T12:00:00Z"}},
+		{"the one that came after it", is(supervise.Starting, 702), false, []string{"flor: starting since 2026-05-01T12:00:00Z"}},
+		{"that one, up", is(supervise.Up, 702), false, []string{"flor: runs, but process 702 has not answered on its control channel yet; its log says why; to start another: flor agent restart flor"}},
+	}
+	for _, tt := range tests {
+		p.statuses[0] = tt.flor
+		doc := p.document()
+		if diff := cmp.Diff(tt.want, doc.Health); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+		if got := doc.Workloads[0].Ready; (got != nil) != tt.ready {
+			t.Errorf("%s: readiness %+v", tt.name, got)
+		}
+	}
+}
+
+// AGT-10: a workload that has ended because the agent does is not one that is about
+// to start.
+func TestAnAgentThatEndsStartsNobody(t *testing.T) {
+	t.Parallel()
+	p := wellAt(noon)
+	p.facts.gen.agent = &schema.Agent{Workloads: []schema.Workload{{Name: "flor"}, {Name: "app"}}}
+	p.facts.stopping, p.statuses = noon, p.statuses[:1]
+	doc := p.document()
+	if len(doc.Workloads) != 1 || len(doc.Health) != 1 {
+		t.Errorf("workloads %+v, health %q", doc.Workloads, doc.Health)
 	}
 }
 
