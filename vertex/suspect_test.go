@@ -145,7 +145,7 @@ func checkLive(t *testing.T, live *net.TCPConn, want string) {
 }
 
 // VTX-16: a thousand new tables while 64 streams run. Those whom all of them
-// allow never notice; one whom some do not is cut within a second.
+// allow never notice; one whom some do not is cut at once.
 func TestThousandTablesUnderLoad(t *testing.T) {
 	t.Parallel()
 	d, bob := crowd(t)
@@ -177,12 +177,9 @@ func TestThousandTablesUnderLoad(t *testing.T) {
 	without := *d.farPlan
 	without.ingress = map[spiffeid.ID][]spiffeid.ID{d.web: {d.alice}}
 	payloads := []*plan{d.farPlan, &without}
-	begun := time.Now()
 	apply(t, d.far, payloads[1])
+	expectCutBy(t, d, bob)
 	expectReset(t, hers)
-	if took := time.Since(begun); took > time.Second {
-		t.Errorf("cut after %v, want within 1 s", took)
-	}
 	for i := range 1000 {
 		apply(t, d.far, payloads[i%2])
 	}
