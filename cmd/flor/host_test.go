@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/florete/flor/cmd/flor/internal/service"
+	"github.com/florete/flor/store"
 )
 
 // TestHostScripts pins how flor is installed, enabled, upgraded and removed, with
@@ -126,8 +129,36 @@ func TestInSystemModeTheScopeBelongsToTheAccount(t *testing.T) {
 	if out := run(3, installed, "agent", "enable"); !strings.Contains(out, "flor agent run --rete demo") {
 		t.Errorf("enable without a service manager says: %s", out)
 	}
-	run(0, installed, "uninstall", "--purge")
+	if out := run(0, installed, "uninstall", "--purge"); !strings.Contains(out, "the account nobody stays") {
+		t.Errorf("uninstall says: %s", out)
+	}
 	if left, _ := filepath.Glob(filepath.Join(s.dir, "state/*")); len(left) > 0 {
 		t.Errorf("after a purge there is %v", left)
+	}
+}
+
+// INS-1: an account is told to stay where there is one, and had to do with it.
+func TestTheAccountThatStays(t *testing.T) {
+	t.Parallel()
+	whoever, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		s    service.Settings
+		want string
+	}{
+		{"one that is there", service.Settings{Mode: store.System, Account: whoever.Username}, "the account " + whoever.Username + " stays\n"},
+		{"one that is not", service.Settings{Mode: store.System, Account: "no account of this name"}, ""},
+		{"in user mode there is none", service.Settings{Mode: store.User, Account: whoever.Username}, ""},
+	}
+	for _, tt := range tests {
+		var said strings.Builder
+		tt.s.Layout.State = t.TempDir()
+		(&console{err: &said}).sayWhatStays(tt.s, false)
+		if said.String() != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, said.String(), tt.want)
+		}
 	}
 }
