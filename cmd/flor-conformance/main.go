@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/florete/flor/cmd/internal/misuse"
 )
 
 // Exit codes beside those of a report (CNF-3).
@@ -36,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &ended):
 		return ended.code
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "flor-conformance: %v; see flor-conformance --help\n", err)
+		fmt.Fprintf(stderr, "flor-conformance: %v\n", err)
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "flor-conformance: %v\n", err)
@@ -56,6 +58,9 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// misused refuses a command line with the exit code 2 (CNF-3).
+var misused = misuse.Refusal(func(err error) error { return &usageError{err} })
+
 // newApp builds the command tree. Nothing in it ends the process.
 func newApp(stdout, stderr io.Writer) *cli.Command {
 	app := &cli.Command{
@@ -63,22 +68,11 @@ func newApp(stdout, stderr io.Writer) *cli.Command {
 		Writer: stdout, ErrWriter: stderr, HideVersion: true, Suggest: true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		Commands:       []*cli.Command{vectorsCommand(stdout), selfCommand(stdout)},
-		Action:         needCommand,
 	}
 	for _, s := range suites() {
 		app.Commands = append(app.Commands, s.command(stdout))
 	}
-	for _, cmd := range append(app.Commands, app) {
-		cmd.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} }
-	}
-	return app
-}
-
-func needCommand(_ context.Context, cmd *cli.Command) error {
-	if cmd.Args().Present() {
-		return usage("there is no suite %q", cmd.Args().First())
-	}
-	return usage("name a suite")
+	return misused.Settle(app)
 }
 
 // toolVersion is what the go command recorded of this program.

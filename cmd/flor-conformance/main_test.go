@@ -49,9 +49,9 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string // in either stream
 	}{
-		{"no suite", nil, 2, "name a suite"},
-		{"an unknown suite", []string{"vektors"}, 2, "vektors"},
-		{"an unknown flag", []string{"vectors", "--rnu", "x"}, 2, "rnu"},
+		{"no suite", nil, 2, "say which command"},
+		{"an unknown suite", []string{"vektors"}, 2, "flor-conformance has no command \"vektors\"; did you mean \"vectors\"?"},
+		{"an unknown flag", []string{"vectors", "--rnu", "x"}, 2, "flor-conformance vectors has no flag --rnu; did you mean \"--run\"?"},
 		{"a bad expression", []string{"vectors", "--run", "("}, 2, "--run"},
 		{"a bad repeat", []string{"vectors", "--repeat", "0"}, 2, "--repeat"},
 		{"an unknown feature", []string{"vectors", "--features", "tea"}, 2, "there is no feature \"tea\""},

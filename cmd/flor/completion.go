@@ -23,7 +23,7 @@ func (c *console) offerCompletion(root *cli.Command) *cli.Command {
 			"ping":          func(cmd *cli.Command) []string { return c.choices(cmd).targets },
 			"agent restart": func(cmd *cli.Command) []string { return c.choices(cmd).workloads },
 		},
-	}, func(cmd *cli.Command) { settle(cmd) })
+	}, func(cmd *cli.Command) { misused.Settle(cmd) })
 	return root
 }
 

@@ -42,7 +42,7 @@ func disableCommand(c *console) *cli.Command {
 // enable is thin over the service manager (INS-3); it reports success when the
 // agent has answered.
 func (c *console) enable(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	layout, scope, err := c.scope(cmd)
@@ -75,7 +75,7 @@ func (c *console) enable(ctx context.Context, cmd *cli.Command) error {
 }
 
 func (c *console) disable(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	here, err := c.own(ctx)

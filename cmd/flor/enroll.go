@@ -38,7 +38,7 @@ func enrollCommand(c *console) *cli.Command {
 // enroll checks a bundle, tells what is in it, and installs it (BND-1, BND-2,
 // BND-3).
 func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
-	name, err := oneArgument(cmd, "the bundle, or - for standard input")
+	name, err := misused.OneArgument(cmd, "the bundle, or - for standard input")
 	if err != nil {
 		return err
 	}

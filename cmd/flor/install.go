@@ -71,7 +71,7 @@ func (c *console) installHost(ctx context.Context, cmd *cli.Command) error {
 
 // wanted is the install that the command line asks for.
 func (c *console) wanted(cmd *cli.Command) (store.Host, service.Settings, error) {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return store.Host{}, service.Settings{}, err
 	}
 	host, _, err := c.host()

@@ -100,7 +100,7 @@ func (r *pingReport) finish(took time.Duration) {
 // found out, makes one connection as a program would, and says of each step what
 // was found, what to do, or that it cannot be told from here.
 func (c *console) ping(ctx context.Context, cmd *cli.Command) error {
-	service, err := oneArgument(cmd, "the service")
+	service, err := misused.OneArgument(cmd, "the service")
 	if err != nil {
 		return err
 	}

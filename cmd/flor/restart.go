@@ -17,7 +17,7 @@ func restartCommand(c *console) *cli.Command {
 }
 
 func (c *console) restart(ctx context.Context, cmd *cli.Command) error {
-	name, err := oneArgument(cmd, "the workload")
+	name, err := misused.OneArgument(cmd, "the workload")
 	if err != nil {
 		return err
 	}

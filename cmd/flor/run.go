@@ -26,7 +26,7 @@ func runCommand(c *console) *cli.Command {
 // run is the daemon. Its exit codes are those of a supervised program, because
 // a service manager acts on them: 78 is not tried again (SUP-3, INS-2).
 func (c *console) run(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	layout, scope, err := c.scope(cmd)

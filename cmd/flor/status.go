@@ -24,7 +24,7 @@ func statusCommand(c *console) *cli.Command {
 }
 
 func (c *console) status(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	client, err := c.client(cmd)

@@ -28,7 +28,7 @@ func syncCommand(c *console) *cli.Command {
 }
 
 func (c *console) sync(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	if cmd.IsSet("from") && cmd.String("from") == "" {

@@ -66,7 +66,7 @@ func (c *console) placed(cmd *cli.Command) (store.Host, service.Settings, *os.Ro
 	refused := func(err error) (store.Host, service.Settings, *os.Root, error) {
 		return store.Host{}, service.Settings{}, nil, err
 	}
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return refused(err)
 	}
 	host, _, err := c.host()

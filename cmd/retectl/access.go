@@ -28,7 +28,7 @@ func accessCommand(c *console) *cli.Command {
 }
 
 func (c *console) access(_ context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	format, err := chosenFormat(cmd)

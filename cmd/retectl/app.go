@@ -8,7 +8,7 @@ import (
 
 // newApp builds the command tree. Nothing in it exits the process.
 func newApp(c *console) *cli.Command {
-	return offerCompletion(settle(&cli.Command{
+	return offerCompletion(misused.Settle(&cli.Command{
 		Name:           "retectl",
 		Usage:          "describe a private network in YAML, sign it, publish it",
 		Writer:         c.out,

@@ -55,7 +55,7 @@ func caShowCommand(c *console) *cli.Command {
 }
 
 func (c *console) caShow(_ context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	_, v, err := c.openSource(cmd)
@@ -97,7 +97,7 @@ func caExportKeyCommand(c *console) *cli.Command {
 }
 
 func (c *console) caExportKey(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	_, v, err := c.openSource(cmd)

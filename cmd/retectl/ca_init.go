@@ -36,7 +36,7 @@ func caInitCommand(c *console) *cli.Command {
 // caInit makes a root for a repository that has none. It cannot validate the
 // repository: what it makes is what is missing there.
 func (c *console) caInit(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	from, err := source(cmd)

@@ -31,7 +31,7 @@ func caSignCommand(c *console) *cli.Command {
 }
 
 func (c *console) caSign(ctx context.Context, cmd *cli.Command) error {
-	file, err := oneArgument(cmd, "the file of the request")
+	file, err := misused.OneArgument(cmd, "the file of the request")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func caIssueCommand(c *console) *cli.Command {
 }
 
 func (c *console) caIssue(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	validity, err := parseValidity(cmd.String("validity"))

@@ -4,9 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
 	"github.com/urfave/cli/v3"
 
 	"github.com/florete/flor/compiler"
+	"github.com/florete/flor/compiler/facade"
 )
 
 func caRevokeCommand(c *console) *cli.Command {
@@ -31,9 +33,12 @@ func (c *console) caRevoke(_ context.Context, cmd *cli.Command) error {
 	}
 	opts := compiler.RevokeOptions{Dir: dir, Now: time.Now(), Node: cmd.String("node"), DryRun: cmd.Bool("dry-run")}
 	if opts.Node == "" || cmd.Args().Present() {
-		if opts.Who, err = oneArgument(cmd, "a principal or a serial number; or say --node NODE for all that a machine has"); err != nil {
+		if opts.Who, err = misused.OneArgument(cmd, "a principal or a serial number; or say --node NODE for all that a machine has"); err != nil {
 			return err
 		}
+	}
+	if err := sameRete(dir, opts.Who); err != nil {
+		return err
 	}
 	revoked, err := compiler.Revoke(opts)
 	if err != nil {
@@ -48,4 +53,20 @@ func (c *console) caRevoke(_ context.Context, cmd *cli.Command) error {
 	}
 	c.say("revoked %s; next: retectl compile, retectl publish; then issue-bundle for those who go on", count(len(revoked), "certificate"))
 	return nil
+}
+
+// sameRete refuses a SPIFFE ID of another trust domain: by its path alone it would
+// name a principal of this one. A source with faults keeps nobody from revoking, as
+// long as it says whose rete it is.
+func sameRete(dir, who string) error {
+	id, err := spiffeid.FromString(who)
+	if err != nil {
+		return nil
+	}
+	source, _ := facade.Load(facade.Options{Root: dir})
+	if source.Rete == nil || source.Rete.Name.V == id.TrustDomain().Name() {
+		return nil
+	}
+	return refuse(reasonUnknownName, "%s is of another rete: this is %s, whose IDs begin with spiffe://%[2]s/",
+		who, source.Rete.Name.V)
 }

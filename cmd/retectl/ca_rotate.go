@@ -44,7 +44,7 @@ func rotateStep(c *console, step compiler.Step, does string, run func(context.Co
 			if err != nil {
 				return err
 			}
-			if r.name, err = oneArgument(cmd, "the name of the signer"); err != nil {
+			if r.name, err = misused.OneArgument(cmd, "the name of the signer"); err != nil {
 				return err
 			}
 			r.step = step
@@ -93,7 +93,7 @@ func (c *console) openRotation(cmd *cli.Command) (*rotation, error) {
 
 // rotation tells where the rete stands between its signers, and what is next.
 func (c *console) rotation(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	r, err := c.openRotation(cmd)

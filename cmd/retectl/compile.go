@@ -27,7 +27,7 @@ func compileCommand(c *console) *cli.Command {
 }
 
 func (c *console) compile(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	opts, err := c.compileOptions(ctx, cmd)

@@ -32,7 +32,7 @@ func offerCompletion(root *cli.Command) *cli.Command {
 			"ca rotate-signer switch": written(signerNames),
 			"ca rotate-signer retire": written(signerNames),
 		},
-	}, func(cmd *cli.Command) { settle(cmd) })
+	}, func(cmd *cli.Command) { misused.Settle(cmd) })
 	return root
 }
 

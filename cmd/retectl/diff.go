@@ -27,7 +27,7 @@ func diffCommand(c *console) *cli.Command {
 }
 
 func (c *console) diff(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	now := time.Now()

@@ -58,7 +58,7 @@ func (c *console) explain(_ context.Context, cmd *cli.Command) error {
 	if !cmd.Args().Present() {
 		return c.listCodes(cmd.Bool("json"))
 	}
-	given, err := oneArgument(cmd, "a code such as FL0203")
+	given, err := misused.OneArgument(cmd, "a code such as FL0203")
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func exportSetCommand(c *console) *cli.Command {
 }
 
 func (c *console) exportSet(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	from, err := source(cmd)

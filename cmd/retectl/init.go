@@ -46,7 +46,7 @@ func initCommand(c *console) *cli.Command {
 
 // init makes ./<name> (PKI-1).
 func (c *console) init(ctx context.Context, cmd *cli.Command) error {
-	name, err := oneArgument(cmd, "the name of the rete")
+	name, err := misused.OneArgument(cmd, "the name of the rete")
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func issueBundleCommand(c *console) *cli.Command {
 }
 
 func (c *console) issueBundle(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	opts, err := c.issueOptions(ctx, cmd)

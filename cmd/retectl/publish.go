@@ -34,7 +34,7 @@ func publishCommand(c *console) *cli.Command {
 }
 
 func (c *console) publish(ctx context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	if patience := cmd.Duration("patience"); patience <= 0 {

@@ -23,7 +23,7 @@ func trustBundleCommand(c *console) *cli.Command {
 
 // trustBundle writes the root of the rete (PKI-5).
 func (c *console) trustBundle(_ context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	format, err := chosenFormat(cmd)

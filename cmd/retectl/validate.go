@@ -20,7 +20,7 @@ func validateCommand(c *console) *cli.Command {
 }
 
 func (c *console) validate(_ context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	format, err := chosenFormat(cmd)

@@ -29,7 +29,7 @@ func versionCommand(c *console) *cli.Command {
 }
 
 func (c *console) version(_ context.Context, cmd *cli.Command) error {
-	if err := noArguments(cmd); err != nil {
+	if err := misused.NoArguments(cmd); err != nil {
 		return err
 	}
 	v := versions{Info: build.Read(), Envelope: envelope.SchemaVersion, Agent: schema.AgentVersion, Vertex: schema.VertexVersion}
