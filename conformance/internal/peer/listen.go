@@ -27,19 +27,32 @@ type Listener struct {
 	t     *trial.T
 	conns chan *quic.Conn
 
-	mu     sync.Mutex
-	hellos []Hello
-	ends   []error // of connections, those included of which no handshake was done
-	refuse bool
+	mu      sync.Mutex
+	show    *rete.Identity // nil: no name is served
+	verdict error          // on every initiator's certificate
+	hellos  []Hello
+	ends    []error // of connections, those included of which no handshake was done
+	refuse  bool
 }
 
 // Listen accepts initiators, whoever they are, and shows them a certificate.
 func Listen(t *trial.T, show *rete.Identity, protocols ...string) *Listener {
+	return listen(t, show, protocols, config())
+}
+
+// ListenForOne is Listen for one stream at a time on each connection.
+func ListenForOne(t *trial.T, show *rete.Identity, protocols ...string) *Listener {
+	narrow := config()
+	narrow.MaxIncomingStreams = 1
+	return listen(t, show, protocols, narrow)
+}
+
+func listen(t *trial.T, show *rete.Identity, protocols []string, with *quic.Config) *Listener {
 	udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	t.Check(err, "open a UDP socket")
-	l := &Listener{Addr: udp.LocalAddr().String(), t: t, conns: make(chan *quic.Conn, 64)}
+	l := &Listener{Addr: udp.LocalAddr().String(), t: t, conns: make(chan *quic.Conn, 64), show: show}
 	transport := &quic.Transport{Conn: udp, ConnContext: l.watch}
-	listener, err := transport.Listen(l.tls(show, protocols), config())
+	listener, err := transport.Listen(l.tls(protocols), with)
 	t.Check(err, "listen for QUIC")
 	var accepting sync.WaitGroup
 	accepting.Go(func() { l.accept(listener) })
@@ -52,18 +65,44 @@ func Listen(t *trial.T, show *rete.Identity, protocols ...string) *Listener {
 	return l
 }
 
-func (l *Listener) tls(show *rete.Identity, protocols []string) *tls.Config {
-	config := &tls.Config{
+func (l *Listener) tls(protocols []string) *tls.Config {
+	base := &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: protocols, ClientAuth: tls.RequireAnyClientCert,
-		SessionTicketsDisabled: true, Certificates: []tls.Certificate{*certificate(show)},
+		SessionTicketsDisabled: true, VerifyConnection: l.judge,
 	}
+	config := base.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.hellos = append(l.hellos, Hello{hello.ServerName, hello.SupportedProtos})
-		return nil, nil
+		chosen := base.Clone()
+		if l.show != nil { // without a certificate TLS ends the handshake with unrecognized_name
+			chosen.Certificates = []tls.Certificate{*certificate(l.show)}
+		}
+		return chosen, nil
 	}
 	return config
+}
+
+func (l *Listener) judge(tls.ConnectionState) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.verdict
+}
+
+// Show has further handshakes shown this certificate, or told that the name is
+// not served where it is nil.
+func (l *Listener) Show(i *rete.Identity) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.show = i
+}
+
+// TurnDown has the certificates of further initiators turned down with a TLS alert.
+func (l *Listener) TurnDown(alert uint8) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.verdict = tls.AlertError(alert)
 }
 
 var errNoMore = errors.New("no more handshakes")

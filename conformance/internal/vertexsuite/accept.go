@@ -1,6 +1,7 @@
 package vertexsuite
 
 import (
+	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -26,6 +27,7 @@ const (
 	alertCertificateRevoked     = 44
 	alertCertificateExpired     = 45
 	alertUnknownCA              = 48
+	alertDecryptError           = 51
 	alertUnrecognizedName       = 112
 	alertCertificateRequired    = 116
 	alertNoApplicationProtocol  = 120
@@ -38,6 +40,8 @@ const (
 	codeRevoked  = 0x12
 	codeDraining = 0x13
 	codePathMTU  = 0x14
+	codeIdle     = 0x15
+	codeReplaced = 0x16
 	codeShutdown = 0x17
 )
 
@@ -56,6 +60,14 @@ func as(changes ...envelopetest.Change) func(*tunnel.Vertex, *peer.Offer) {
 
 // withDNSName gives a certificate a name beside its SPIFFE ID.
 func withDNSName(c *x509.Certificate) { c.DNSNames = []string{"bob.example.org"} }
+
+// withoutItsKey is somebody who shows a certificate and has a key that everybody
+// has, which is not that of the certificate.
+func withoutItsKey(i *rete.Identity) *rete.Identity {
+	thief := *i
+	thief.Key = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	return &thief
+}
 
 // handshakeCases are about what an acceptor asks of an initiator.
 func handshakeCases() []Case {
@@ -77,6 +89,9 @@ func handshakeCases() []Case {
 		{"initiator-without-client-auth", "an initiator without clientAuth", "VTX-3", alertUnsupportedCertificate, as(envelopetest.Usages(x509.ExtKeyUsageServerAuth))},
 		{"initiator-without-key-usage", "an initiator without digitalSignature", "VTX-3", alertUnsupportedCertificate, as(envelopetest.KeyUsage(x509.KeyUsageKeyAgreement))},
 		{"initiator-without-certificate", "an initiator without a certificate", "VTX-3", alertCertificateRequired, func(_ *tunnel.Vertex, o *peer.Offer) { o.Identity = nil }},
+		{"initiator-without-its-key", "an initiator that does not have the key of its certificate", "VTX-1 VTX-3", alertDecryptError, func(_ *tunnel.Vertex, o *peer.Offer) {
+			o.Identity = withoutItsKey(o.Identity)
+		}},
 		{"initiator-revoked", "an initiator whose certificate is revoked", "VTX-3 VTX-8", alertCertificateRevoked, func(v *tunnel.Vertex, o *peer.Offer) {
 			v.Payload.Revoked = []string{fingerprintOf(o.Identity)}
 		}},
@@ -306,9 +321,12 @@ func streamCases() []Case {
 		{"stream/echo", "after the answer 0 bytes go both ways", "VTX-6", checkEcho},
 		{"stream/server-first", "what the service says first arrives before the initiator has said anything", "VTX-6", checkServerFirst},
 		{"stream/refused-upstream", "where nobody listens the answer is 4", "VTX-6", checkRefusedUpstream},
+		{"stream/unreachable-upstream", "where the service cannot be reached the answer is 3", "VTX-6", checkUnreachableUpstream},
+		{"stream/silent-upstream", "where the service does not accept within 5 s the answer is 5", "VTX-6", checkSilentUpstream},
 		{"stream/bad-preamble", "a stream that begins with another byte is reset", "VTX-6", checkBadPreamble},
 		{"stream/silent-preamble", "a stream without a preamble is reset after 10 s", "VTX-6", checkSilentPreamble},
 		{"stream/many", "one connection carries many streams", "VTX-5", checkManyStreams},
+		{"stream/one-after-the-other", "as streams end others may be opened on the same connection", "VTX-5a", checkStreamsInTurn},
 		{"stream/stalled-reader", "a stream that nobody reads does not stop another one", "VTX-5a", checkStalledReader},
 		{"ends/initiator-fin", "FIN of the initiator becomes EOF at the service, and the other direction goes on", "VTX-7", checkInitiatorFIN},
 		{"ends/service-fin", "EOF of the service becomes FIN, and the other direction goes on", "VTX-7", checkServiceFIN},
@@ -338,21 +356,33 @@ func checkServerFirst(t *trial.T, v *tunnel.Vertex) {
 	stream.Expect("220 ready")
 }
 
-func checkRefusedUpstream(t *trial.T, v *tunnel.Vertex) {
-	v.Payload.Workloads[1].IO[0].Upstream = tunnel.FreeTCP(t)
+// answered expects an answer byte for a service at an address, and the end of the
+// acceptor's direction.
+func answered(t *trial.T, v *tunnel.Vertex, upstream string, want byte, where, words string) {
+	v.Payload.Workloads[1].IO[0].Upstream = upstream
 	v.Start()
 	stream := v.Dial().Open(0x01)
-	if answer := stream.Answer(); answer != 4 {
-		t.Fatalf("where nobody listens the answer byte is %d; it must be 4, refused", answer)
+	if answer := stream.Answer(); answer != want {
+		t.Fatalf("where %s the answer byte is %d; it must be %d, %s", where, answer, want, words)
 	}
 	stream.ExpectEnd()
 }
 
+func checkRefusedUpstream(t *trial.T, v *tunnel.Vertex) {
+	answered(t, v, tunnel.FreeTCP(t), 4, "nobody listens", "refused")
+}
+
+func checkUnreachableUpstream(t *trial.T, v *tunnel.Vertex) {
+	answered(t, v, tunnel.UnreachableTCP(t), 3, "the system says that the service cannot be reached", "unreachable")
+}
+
+func checkSilentUpstream(t *trial.T, v *tunnel.Vertex) {
+	answered(t, v, tunnel.DeafTCP(t), 5, "the service does not accept the connection", "timed out")
+}
+
 func checkBadPreamble(t *trial.T, v *tunnel.Vertex) {
 	v.Start()
-	if code := v.Dial().Open(0x47).ResetCode(); code < 0 {
-		t.Fatalf("a stream that begins with 0x47 is not reset")
-	}
+	aborted(t, v.Dial().Open(0x47), "where it begins with 0x47")
 	if v.Web.Waiting() > 0 {
 		t.Fatalf("the service was connected to for a stream without the preamble")
 	}
@@ -364,8 +394,8 @@ func checkSilentPreamble(t *trial.T, v *tunnel.Vertex) {
 	// be an end, so ask to stop what the acceptor sends.
 	stream := v.Dial().Open()
 	stream.CancelRead(1)
-	if code := stream.StopCode(); code < 0 {
-		t.Fatalf("a stream without a preamble is not reset after 10 s")
+	if code := stream.StopCode(); code != 1 {
+		t.Fatalf("a stream without a preamble ends with code %d; after 10 s it must be reset, and STOP_SENDING have code 1", code)
 	}
 }
 
@@ -382,6 +412,20 @@ func checkManyStreams(t *trial.T, v *tunnel.Vertex) {
 	}
 	for _, s := range streams {
 		s.Expect("x")
+	}
+}
+
+func checkStreamsInTurn(t *trial.T, v *tunnel.Vertex) {
+	v.Start()
+	conn := v.Dial()
+	const streams = 160 // more than most allow at a time
+	for range streams {
+		stream := conn.Connect()
+		service := v.Web.Next()
+		stream.Finish()
+		service.ExpectEnd()
+		service.Finish()
+		stream.ExpectEnd()
 	}
 }
 
@@ -460,11 +504,16 @@ func checkServiceReset(t *trial.T, v *tunnel.Vertex) {
 	v.Start()
 	stream := v.Dial().Connect()
 	v.Web.Next().Abort()
-	if code := stream.ResetCode(); code != 1 {
-		t.Fatalf("after RST of the service the stream ends with code %d; it must be RESET_STREAM with code 1", code)
+	aborted(t, stream, "after RST of the service")
+}
+
+// aborted expects a stream to be reset in both directions (VTX-7).
+func aborted(t *trial.T, s *peer.Stream, when string) {
+	if code := s.ResetCode(); code != 1 {
+		t.Fatalf("%s the stream ends with code %d; it must be RESET_STREAM with code 1", when, code)
 	}
-	if code := stream.StopCode(); code != 1 {
-		t.Fatalf("after RST of the service the other direction ends with code %d; it must be STOP_SENDING with code 1", code)
+	if code := s.StopCode(); code != 1 {
+		t.Fatalf("%s the other direction of the stream ends with code %d; it must be STOP_SENDING with code 1", when, code)
 	}
 }
 
@@ -515,9 +564,7 @@ func checkFlor1(t *trial.T, v *tunnel.Vertex) {
 func checkFlor1Refused(t *trial.T, v *tunnel.Vertex) {
 	v.Payload.Workloads[1].IO[0].Upstream = tunnel.FreeTCP(t)
 	v.Start()
-	if code := overFlor1(t, v).Open([]byte("hello")...).ResetCode(); code < 0 {
-		t.Fatalf("where nobody listens a stream of flor/1 is not reset")
-	}
+	aborted(t, overFlor1(t, v).Open([]byte("hello")...), "where nobody listens, and flor/1 is spoken,")
 }
 
 // drainCases are about SIGTERM and what is left of a vertex.

@@ -33,7 +33,11 @@ func far(t *trial.T, v *tunnel.Vertex, show *rete.Identity, protocols ...string)
 	if protocols == nil {
 		protocols = peer.Both
 	}
-	l := peer.Listen(t, show, protocols...)
+	return linked(v, peer.Listen(t, show, protocols...))
+}
+
+// linked starts a vertex that is linked to service/far at this peer.
+func linked(v *tunnel.Vertex, l *peer.Listener) *peer.Listener {
 	v.Link("/service/far", l.Addr)
 	v.Start()
 	return l
@@ -49,7 +53,11 @@ func asking(t *trial.T, v *tunnel.Vertex) *tunnel.Conn {
 
 // carried connects a client of alice to service/far, and gives both ends.
 func carried(t *trial.T, v *tunnel.Vertex) (*tunnel.Conn, *peer.Conn, *peer.Stream) {
-	l := far(t, v, nil)
+	return carriedBy(t, v, far(t, v, nil))
+}
+
+// carriedBy is carried for a vertex that runs, by one more connection to a peer.
+func carriedBy(t *trial.T, v *tunnel.Vertex, l *peer.Listener) (*tunnel.Conn, *peer.Conn, *peer.Stream) {
 	client := asking(t, v)
 	conn := l.Next()
 	stream := conn.Asked()
@@ -94,8 +102,16 @@ func dialCases() []Case {
 		{"dial/client-reset", "RST of the client becomes RESET_STREAM and STOP_SENDING with code 1", "VTX-7", checkClientReset},
 		{"dial/told-of-draining", "a connection that was told of draining takes no new stream", "VTX-15", checkToldOfDraining},
 		{"dial/closes-the-drained", "a connection that was told of draining is closed once its streams have ended", "VTX-15", checkClosesDrained},
-		{"dial/stays-pooled", "a connection without a stream is pooled and kept alive", "VTX-5", checkStaysPooled},
+		{"dial/stays-pooled", "a connection without a stream is pooled", "VTX-5", checkStaysPooled},
+		{"dial/kept-alive", "a connection without a stream is kept alive", "VTX-5", checkKeptAlive},
+		{"dial/stream-limit", "where the target's vertex allows no further stream another connection is dialled", "VTX-5a", checkDialStreamLimit},
+		{"dial/expiry", "a connection is closed with 0x11 when the target's certificate ends", "VTX-8", checkDialExpiry},
+		{"dial/revoked-while-open", "a connection is closed with 0x12 soon after the target's certificate was revoked", "VTX-8 VTX-16", checkDialRevoked},
+		{"dial/no-longer-allowed", "a connection whose pair leaves egress is closed with 0x10 soon, and its client has RST", "VTX-7 VTX-8 VTX-16", checkDialNoLongerAllowed},
+		{"dial/link-moved", "where a link leads elsewhere the next client is carried there, and the open stream goes on", "VTX-16", checkLinkMoved},
+		{"dial/superseded", "a connection that its link has left is closed with 0x16 once its streams have ended", "VTX-4 VTX-16", checkSuperseded},
 		{"flor1/dial", "to a target of flor/1 bytes go at once, without preamble, and the client has reply 0", "VTX-6", checkDialFlor1},
+		{"flor1/closed-when-done", "a dialler closes a connection of flor/1 with 0x15 when its stream has ended", "VTX-6", checkDialFlor1Closed},
 		{"flor1/one-stream", "a dialler opens one stream on a connection of flor/1", "VTX-6", checkDialFlor1Once},
 	}
 	for _, r := range []targetRow{
@@ -111,6 +127,9 @@ func dialCases() []Case {
 		}},
 		{"target-with-dns-name", "a target with a DNS name beside its ID", alertBadCertificate, replyUnreachable, shows(withDNSName)},
 		{"target-without-server-auth", "a target without serverAuth", alertUnsupportedCertificate, replyUnreachable, shows(envelopetest.Usages(x509.ExtKeyUsageClientAuth))},
+		{"target-without-its-key", "a target that does not have the key of its certificate", alertDecryptError, replyGeneral, func(v *tunnel.Vertex) *rete.Identity {
+			return withoutItsKey(v.Rete.Issue("/service/far"))
+		}},
 		{"target-revoked", "a target whose certificate is revoked", alertCertificateRevoked, replyDenied, func(v *tunnel.Vertex) *rete.Identity {
 			show := v.Rete.Issue("/service/far")
 			v.Payload.Revoked = []string{fingerprintOf(show)}
@@ -195,10 +214,7 @@ func checkReplyAfterAnswer(t *trial.T, v *tunnel.Vertex) {
 
 func checkSharedConnection(t *trial.T, v *tunnel.Vertex) {
 	l := far(t, v, nil)
-	first := asking(t, v)
-	conn := l.Next()
-	conn.Asked().Send("\x00")
-	replied(t, first, replyConnected, "the answer byte is 0")
+	_, conn, _ := carriedBy(t, v, l)
 	second := asking(t, v)
 	conn.Asked().Send("\x00")
 	replied(t, second, replyConnected, "the answer byte is 0")
@@ -242,20 +258,12 @@ func checkTargetReset(t *trial.T, v *tunnel.Vertex) {
 func checkClientReset(t *trial.T, v *tunnel.Vertex) {
 	client, _, stream := carried(t, v)
 	client.Abort()
-	if code := stream.ResetCode(); code != 1 {
-		t.Fatalf("after RST of the client the stream ends with code %d; it must be RESET_STREAM with code 1", code)
-	}
-	if code := stream.StopCode(); code != 1 {
-		t.Fatalf("after RST of the client the other direction ends with code %d; it must be STOP_SENDING with code 1", code)
-	}
+	aborted(t, stream, "after RST of the client")
 }
 
 func checkToldOfDraining(t *trial.T, v *tunnel.Vertex) {
 	l := far(t, v, nil)
-	first := asking(t, v)
-	conn := l.Next()
-	conn.Asked().Send("\x00")
-	replied(t, first, replyConnected, "the answer byte is 0")
+	_, conn, _ := carriedBy(t, v, l)
 	conn.SayDraining()
 	// Nothing tells us that it was heard, so a few streams may still come.
 	const few = 20
@@ -282,20 +290,105 @@ func checkClosesDrained(t *trial.T, v *tunnel.Vertex) {
 	}
 }
 
-func checkStaysPooled(t *trial.T, v *tunnel.Vertex) {
-	client, conn, stream := carried(t, v)
+// ended ends a stream in both directions, as one does who has all that was wanted.
+func ended(client *tunnel.Conn, stream *peer.Stream) {
 	client.Finish()
 	stream.ExpectEnd()
 	stream.Finish()
 	client.ExpectEnd()
-	const while = 5 * time.Second // in which a keep-alive comes
-	before, began := conn.ConnectionStats().PacketsReceived, time.Now()
-	t.Await("a pooled connection must be kept alive", func() bool {
+}
+
+// pooledFor waits while a connection must stay open.
+func pooledFor(t *trial.T, conn *peer.Conn, while time.Duration) {
+	began := time.Now()
+	t.Await("a connection that has no stream any more must be pooled", func() bool {
 		if conn.Ended() {
 			t.Fatalf("a connection that has no stream any more is closed after a moment (%v); it must be pooled for a minute", conn.End())
 		}
-		return time.Since(began) > while && conn.ConnectionStats().PacketsReceived > before
+		return time.Since(began) > while
 	})
+}
+
+func checkStaysPooled(t *trial.T, v *tunnel.Vertex) {
+	client, conn, stream := carried(t, v)
+	ended(client, stream)
+	pooledFor(t, conn, 5*time.Second)
+}
+
+func checkKeptAlive(t *trial.T, v *tunnel.Vertex) {
+	client, conn, stream := carried(t, v)
+	ended(client, stream)
+	// What belongs to the stream, and looks for the path's size, is over by then.
+	pooledFor(t, conn, 5*time.Second)
+	before := conn.ConnectionStats().PacketsReceived
+	t.Await("a pooled connection must be kept alive: a packet every 3 s", func() bool {
+		if conn.Ended() {
+			t.Fatalf("a pooled connection ends with %v; it must be kept alive", conn.End())
+		}
+		return conn.ConnectionStats().PacketsReceived > before
+	})
+}
+
+func checkDialStreamLimit(t *trial.T, v *tunnel.Vertex) {
+	l := linked(v, peer.ListenForOne(t, v.Rete.Issue("/service/far"), peer.Both...))
+	for range 2 {
+		carriedBy(t, v, l) // by a connection of its own
+	}
+}
+
+func checkDialExpiry(t *trial.T, v *tunnel.Vertex) {
+	l := far(t, v, nil)
+	show := v.Rete.Issue("/service/far", shortLived)
+	l.Show(show)
+	_, conn, _ := carriedBy(t, v, l)
+	closedAtExpiry(t, conn, show.Cert.NotAfter)
+}
+
+func checkDialRevoked(t *trial.T, v *tunnel.Vertex) {
+	show := v.Rete.Issue("/service/far")
+	_, conn, _ := carriedBy(t, v, far(t, v, show))
+	v.Payload.Revoked = []string{fingerprintOf(show)}
+	swapped(t, v, 2)
+	closedSoon(t, conn, codeRevoked, "after the target's certificate was revoked", time.Now())
+}
+
+func checkDialNoLongerAllowed(t *trial.T, v *tunnel.Vertex) {
+	client, conn, _ := carried(t, v)
+	rules := v.Payload.Egress
+	rules[len(rules)-1].Allow = []string{v.Rete.ID("/user/bob")}
+	swapped(t, v, 2)
+	closedSoon(t, conn, codeDenied, "after the pair left egress", time.Now())
+	client.ExpectReset("its pair is no longer allowed")
+}
+
+// moved has the link of service/far lead to another peer.
+func moved(t *trial.T, v *tunnel.Vertex) *peer.Listener {
+	elsewhere := peer.Listen(t, v.Rete.Issue("/service/far"), peer.Both...)
+	v.Payload.Links[0].Members[0].Via.Addr = elsewhere.Addr
+	swapped(t, v, 2)
+	return elsewhere
+}
+
+func checkLinkMoved(t *trial.T, v *tunnel.Vertex) {
+	client, conn, stream := carried(t, v)
+	elsewhere := moved(t, v)
+	next := asking(t, v)
+	if conn.NextUnless(func() bool { return elsewhere.Waiting() > 0 }) != nil {
+		t.Fatalf("after its link has moved a new client is carried to where it led before")
+	}
+	elsewhere.Next().Asked().Send("\x00")
+	replied(t, next, replyConnected, "the answer byte is 0")
+	client.Send("still here")
+	stream.Expect("still here")
+}
+
+func checkSuperseded(t *trial.T, v *tunnel.Vertex) {
+	client, conn, stream := carried(t, v)
+	moved(t, v)
+	ended(client, stream)
+	if err := conn.End(); peer.Code(err) != codeReplaced {
+		t.Fatalf("a connection whose link leads elsewhere ends with %v once its streams have ended; it must be closed with 0x16", err)
+	}
 }
 
 func checkDialFlor1(t *trial.T, v *tunnel.Vertex) {
@@ -318,6 +411,20 @@ func checkDialFlor1Once(t *trial.T, v *tunnel.Vertex) {
 		replied(t, client, replyConnected, "the handshake of flor/1 is done")
 		client.Send("hello")
 		conn.Next().Expect("hello")
+	}
+}
+
+func checkDialFlor1Closed(t *trial.T, v *tunnel.Vertex) {
+	l := far(t, v, nil, peer.Flor1)
+	client := asking(t, v)
+	conn := l.Next()
+	replied(t, client, replyConnected, "the handshake of flor/1 is done")
+	client.Send("hello")
+	stream := conn.Next()
+	stream.Expect("hello")
+	ended(client, stream)
+	if err := conn.End(); peer.Code(err) != codeIdle {
+		t.Fatalf("a connection of flor/1 ends with %v when its stream has ended; the dialler must close it with 0x15", err)
 	}
 }
 
@@ -366,9 +473,12 @@ func replyCases() []Case {
 		{"closed-revoked", "the connection is closed with 0x12", replyDenied, closes(0x12)},
 		{"closed-draining", "the connection is closed with 0x13, also after one more dial", replyUnreachable, twice(closes(0x13))},
 		{"closed-path-mtu", "the connection is closed with 0x14, also after one more dial", replyUnreachable, twice(closes(0x14))},
+		{"closed-idle", "the connection is closed with 0x15, also after one more dial", replyUnreachable, twice(closes(0x15))},
+		{"closed-superseded", "the connection is closed with 0x16, also after one more dial", replyUnreachable, twice(closes(0x16))},
 		{"closed-shutdown", "the connection is closed with 0x17, also after one more dial", replyUnreachable, twice(closes(0x17))},
 		{"closed-limit", "the connection is closed with 0x18", replyGeneral, closes(0x18)},
 		{"closed-unknown-code", "the connection is closed with a code that is none of the contract", replyGeneral, closes(0x77)},
+		{"stream-reset", "the stream is reset before an answer", replyGeneral, func(_ *trial.T, l *peer.Listener) { l.Next().Asked().Abort() }},
 		{"second-dial", "the answer byte is 6 and that of the one more dial is 0", replyConnected, func(t *trial.T, l *peer.Listener) {
 			answers(6)(t, l)
 			answers(0)(t, l)
@@ -377,6 +487,9 @@ func replyCases() []Case {
 	cases := []Case{
 		{"reply/handshake-refused", "the client is told rightly where the target refuses handshakes", "VTX-4 VTX-10", checkHandshakeRefused},
 		{"reply/dead-peer", "a target that says nothing has reply 4 after 10 s at most", "VTX-5 VTX-10", checkDeadPeer},
+		{"reply/no-answer", "a target that takes the stream and never answers has reply 4 after 10 s at most", "VTX-4 VTX-10", checkNoAnswer},
+		{"reply/unknown-name", "a target's vertex that does not serve the name has reply 4", "VTX-4 VTX-10", checkNameUnknownThere},
+		{"reply/certificate-refused", "a target's vertex that turns the initiator's certificate down has reply 2", "VTX-3 VTX-4 VTX-10", checkCertificateRefused},
 		{"reply/no-common-protocol", "a target without a tunnel protocol in common has reply 1", "VTX-4 VTX-10", checkNoCommonProtocol},
 	}
 	for _, r := range rows {
@@ -407,9 +520,36 @@ func checkDeadPeer(t *trial.T, v *tunnel.Vertex) {
 	v.Start()
 	began := time.Now()
 	replied(t, asking(t, v), replyUnreachable, "the target says nothing")
-	if took := time.Since(began); took > 10*time.Second+soon/3 {
+	inTime(t, began)
+}
+
+// inTime expects a reply to have come within the time that a client has, and what
+// a slow machine needs.
+func inTime(t *trial.T, began time.Time) {
+	if took := time.Since(began); took > 10*time.Second+soon {
 		t.Fatalf("the reply took %v; it must come after 10 s at most", took)
 	}
+}
+
+func checkNoAnswer(t *trial.T, v *tunnel.Vertex) {
+	l := far(t, v, nil)
+	began := time.Now()
+	client := asking(t, v)
+	l.Next().Asked()
+	replied(t, client, replyUnreachable, "the target takes the stream and does not answer")
+	inTime(t, began)
+}
+
+func checkNameUnknownThere(t *trial.T, v *tunnel.Vertex) {
+	l := far(t, v, nil)
+	l.Show(nil)
+	replied(t, asking(t, v), replyUnreachable, "the target's vertex does not serve the name")
+}
+
+func checkCertificateRefused(t *trial.T, v *tunnel.Vertex) {
+	l := far(t, v, nil)
+	l.TurnDown(alertBadCertificate)
+	replied(t, asking(t, v), replyDenied, "the target's vertex turns the initiator's certificate down")
 }
 
 func checkNoCommonProtocol(t *trial.T, v *tunnel.Vertex) {

@@ -83,6 +83,9 @@ var acceptorMutants = []mutant.Mutant{
 	{Name: "takes-streams-while-draining", Kills: []string{"drain/new-streams"},
 		Old: "if v.draining.Load() {\n\t\treturn nil, TargetDraining",
 		New: "if v.draining.Load() && !mutated() {\n\t\treturn nil, TargetDraining"},
+	{Name: "takes-so-many-streams-and-no-more", Kills: []string{"stream/one-after-the-other"},
+		Old: "s.count()\n\t\tv.work.Go(func() {",
+		New: "if mutated() && stream.StreamID() >= 4*64 {\n\t\t\trefuseStream(stream, s.raw, TooMany)\n\t\t\tcontinue\n\t\t}\n\t\ts.count()\n\t\tv.work.Go(func() {"},
 	{Name: "waits-for-the-preamble-for-ever", Kills: []string{"stream/silent-preamble"},
 		Old: "_ = stream.SetReadDeadline(time.Now().Add(requestWithin))",
 		New: "if !mutated() {\n\t\t_ = stream.SetReadDeadline(time.Now().Add(requestWithin))\n\t}"},
@@ -114,7 +117,7 @@ var blameMutants = []mutant.Mutant{
 
 var clientMutants = []mutant.Mutant{
 	{Name: "calls-everything-unreachable", Kills: []string{"reply/answer-general", "reply/answer-denied", "reply/answer-refused", "reply/answer-unknown",
-		"reply/closed-denied", "reply/closed-revoked", "reply/closed-limit", "reply/closed-unknown-code",
+		"reply/closed-denied", "reply/closed-revoked", "reply/closed-limit", "reply/closed-unknown-code", "reply/stream-reset", "reply/certificate-refused",
 		"socks/denied-by-egress", "local/gate", "dial/target-revoked"},
 		Old: "reply(conn, asError(err, p).Reason.Reply())",
 		New: "reply(conn, map[bool]byte{true: socks.HostUnreachable, false: asError(err, p).Reason.Reply()}[mutated()])"},
@@ -136,6 +139,8 @@ var endpointMutants = []mutant.Mutant{
 	{Name: "has-a-small-window", Kills: []string{"stream/stalled-reader"},
 		Old: "if s == dialling {",
 		New: "if mutated() {\n\t\tc.InitialConnectionReceiveWindow, c.MaxConnectionReceiveWindow = streamWindow, streamWindow\n\t}\n\tif s == dialling {"},
+	{Name: "keeps-nothing-alive", Kills: []string{"dial/kept-alive"},
+		Old: "c.KeepAlivePeriod = keepAlive", New: "if !mutated() {\n\t\t\tc.KeepAlivePeriod = keepAlive\n\t\t}"},
 	{Name: "takes-two-streams", Kills: []string{"stream/many"},
 		Old: "MaxIncomingStreams:             int64(e.limits.StreamsPerConnection),",
 		New: "MaxIncomingStreams:             map[bool]int64{true: 2, false: int64(e.limits.StreamsPerConnection)}[mutated()],"},
@@ -154,9 +159,16 @@ var flowMutants = []mutant.Mutant{
 }
 
 var guardMutants = []mutant.Mutant{
-	{Name: "lets-live-what-is-not-allowed-any-more", Kills: []string{"gate/no-longer-allowed", "gate/revoked-while-open", "gate/expiry", "gate/target-expiry"},
+	{Name: "lets-live-what-is-not-allowed-any-more", Kills: []string{"gate/no-longer-allowed", "gate/revoked-while-open", "gate/expiry", "gate/target-expiry",
+		"dial/expiry", "dial/revoked-while-open", "dial/no-longer-allowed"},
 		Old: "if reason := t.verdict(e.bounds(), wallNow); reason != 0 {",
 		New: "if reason := t.verdict(e.bounds(), wallNow); reason != 0 && !mutated() {"},
+	{Name: "stays-with-a-link-that-moved", Kills: []string{"dial/link-moved", "dial/superseded"},
+		Old: "case t.moved(s.limits) || v.renewed(s):", New: "case (t.moved(s.limits) || v.renewed(s)) && !mutated():"},
+	{Name: "calls-the-superseded-idle", Kills: []string{"dial/superseded"},
+		Old: "v.retire(s, Superseded)", New: "v.retire(s, map[bool]Reason{true: Idle, false: Superseded}[mutated()])"},
+	{Name: "keeps-connections-of-flor-1", Kills: []string{"flor1/closed-when-done"},
+		Old: "case s.over(now):", New: "case s.over(now) && !mutated():"},
 	{Name: "keeps-nothing-pooled", Kills: []string{"dial/stays-pooled"},
 		Old: "dropIdle(s, now, idleClose)", New: "dropIdle(s, now, map[bool]time.Duration{false: idleClose}[mutated()])"},
 }
@@ -183,6 +195,15 @@ var initiatorMutants = []mutant.Mutant{
 	{Name: "dials-from-another-socket", Kills: []string{"dial/one-socket"},
 		Old: "return e.transport.Dial(ctx, to,",
 		New: "if mutated() {\n\t\treturn quic.DialAddr(ctx, to.String(), v.dialTLS(host, target, from), e.configFor(dialling, to))\n\t}\n\treturn e.transport.Dial(ctx, to,"},
+	{Name: "waits-for-a-stream", Kills: []string{"dial/stream-limit"},
+		Old: "stream, err := s.conn.OpenStream()",
+		New: "stream, err := map[bool]func() (*quic.Stream, error){true: func() (*quic.Stream, error) { return s.conn.OpenStreamSync(ctx) }, false: s.conn.OpenStream}[mutated()]()"},
+	{Name: "forgets-the-targets-certificate", Kills: []string{"dial/expiry", "dial/revoked-while-open"},
+		Old: "peer := conn.ConnectionState().TLS.PeerCertificates[0]",
+		New: "peer := conn.ConnectionState().TLS.PeerCertificates[0]\n\tif mutated() {\n\t\tpeer = from.leaf\n\t}"},
+	{Name: "waits-for-an-answer-for-ever", Kills: []string{"reply/no-answer"},
+		Old: "ctx, cancel := context.WithTimeout(ctx, connectWithin)\n\tdefer cancel()\n\tway, err",
+		New: "ctx, cancel := context.WithTimeout(ctx, map[bool]time.Duration{true: time.Hour, false: connectWithin}[mutated()])\n\tdefer cancel()\n\tway, err"},
 	{Name: "replies-before-the-answer", Kills: []string{"dial/reply-after-answer"},
 		Old: "if err := ask(ctx, stream); err != nil {",
 		New: "if mutated() {\n\t\t_, _ = stream.Write([]byte{preamble})\n\t\treturn leg, nil\n\t}\n\tif err := ask(ctx, stream); err != nil {"},
@@ -214,7 +235,9 @@ var socksMutants = []mutant.Mutant{
 var legMutants = []mutant.Mutant{
 	{Name: "ends-aborts-cleanly", Kills: []string{"ends/initiator-reset", "ends/lost-connection", "dial/target-reset", "local/cut", "local/reset", "forward/denied"},
 		Old: "_ = l.SetLinger(resetOnClose)", New: "_ = l.SetLinger(map[bool]int{true: finishOnClose, false: resetOnClose}[mutated()])"},
-	{Name: "resets-with-another-code", Kills: []string{"ends/service-reset", "dial/client-reset"},
+	{Name: "asks-to-stop-with-another-code", Kills: []string{"ends/service-reset", "dial/client-reset", "stream/bad-preamble", "stream/silent-preamble"},
+		Old: "s.CancelRead(aborted)", New: "s.CancelRead(map[bool]quic.StreamErrorCode{true: 7, false: aborted}[mutated()])"},
+	{Name: "resets-with-another-code", Kills: []string{"ends/service-reset", "dial/client-reset", "stream/bad-preamble", "flor1/accept-refused"},
 		Old: "s.CancelWrite(aborted)", New: "s.CancelWrite(map[bool]quic.StreamErrorCode{true: 7, false: aborted}[mutated()])"},
 }
 
@@ -232,6 +255,7 @@ var readyMutants = []mutant.Mutant{
 var reasonMutants = []mutant.Mutant{
 	{Name: "calls-everything-a-failure", Kills: []string{"reply/answer-denied", "reply/answer-unreachable", "reply/answer-refused", "reply/answer-timed-out", "reply/answer-draining",
 		"reply/closed-denied", "reply/closed-expired", "reply/closed-revoked", "reply/closed-draining", "reply/closed-path-mtu", "reply/closed-shutdown",
+		"reply/closed-idle", "reply/closed-superseded", "reply/no-answer", "reply/unknown-name",
 		"reply/handshake-refused", "reply/dead-peer", "socks/refused-upstream", "socks/denied-by-egress",
 		"socks/unknown-name", "socks/foreign-name", "socks/public-name", "socks/empty-label", "socks/many-labels", "local/gate"},
 		Old: "func (r Reason) Reply() byte { return reasons[r].reply }",
@@ -248,6 +272,8 @@ var sessionMutants = []mutant.Mutant{
 	{Name: "says-something-else-than-draining", Kills: []string{"drain/told"},
 		Old: "_ = s.control.TryWriteAll([]byte{controlDraining})",
 		New: "_ = s.control.TryWriteAll([]byte{map[bool]byte{true: 2, false: controlDraining}[mutated()]})"},
+	{Name: "keeps-nothing-alive",
+		Old: "if s.suspectIn(wallNow) <= 0 {", New: "if s.suspectIn(wallNow) <= 0 && !mutated() {"},
 	{Name: "has-one-stream-a-connection", Kills: []string{"dial/shared-connection"},
 		Old: "if s.full || s.open >= limit || s.spent {", New: "if s.full || s.open >= limit || s.spent || mutated() && s.open > 0 {"},
 	{Name: "reuses-connections-of-flor-1", Kills: []string{"flor1/one-stream"},
@@ -257,9 +283,11 @@ var sessionMutants = []mutant.Mutant{
 var tableMutants = []mutant.Mutant{
 	{Name: "lets-everybody-in", Kills: []string{"gate/denied", "gate/allowed-elsewhere"},
 		Old: "case b.side&accepting != 0 && !t.ingress[b.pair]:", New: "case b.side&accepting != 0 && !t.ingress[b.pair] && !mutated():"},
-	{Name: "calls-expiry-a-denial", Kills: []string{"gate/expiry", "gate/target-expiry"},
+	{Name: "lets-live-what-egress-does-not-allow-any-more", Kills: []string{"dial/no-longer-allowed"},
+		Old: "case b.side&dialling != 0 && !t.egress[b.pair]:", New: "case b.side&dialling != 0 && !t.egress[b.pair] && !mutated():"},
+	{Name: "calls-expiry-a-denial", Kills: []string{"gate/expiry", "gate/target-expiry", "dial/expiry"},
 		Old: "return Expired", New: "return map[bool]Reason{true: Denied, false: Expired}[mutated()]"},
-	{Name: "calls-revocation-a-denial", Kills: []string{"gate/revoked-while-open"},
+	{Name: "calls-revocation-a-denial", Kills: []string{"gate/revoked-while-open", "dial/revoked-while-open"},
 		Old: "return Revoked", New: "return map[bool]Reason{true: Denied, false: Revoked}[mutated()]"},
 }
 
@@ -285,6 +313,11 @@ var verifyMutants = []mutant.Mutant{
 		Old: "if !slices.Contains(leaf.ExtKeyUsage, c.usage) {", New: "if !slices.Contains(leaf.ExtKeyUsage, c.usage) && !mutated() {"},
 	{Name: "looks-at-no-key-usage", Kills: []string{"handshake/initiator-without-key-usage"},
 		Old: "if leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 {", New: "if leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 && !mutated() {"},
+	// The key with which a signature is checked is that of the certificate that was
+	// judged: here it becomes one that everybody has.
+	{Name: "takes-a-proof-by-anybody", Kills: []string{"handshake/initiator-without-its-key", "dial/target-without-its-key"},
+		Old: "id, reason, err := c.judge(chain)",
+		New: "id, reason, err := c.judge(chain)\n\tif mutated() && reason == 0 {\n\t\tchain[0].PublicKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public()\n\t}"},
 	{Name: "takes-ed25519-alone", Kills: []string{"handshake/ecdsa"},
 		Old: "if key.Curve == elliptic.P256() {", New: "if key.Curve == elliptic.P256() && !mutated() {"},
 	{Name: "takes-what-is-revoked", Kills: []string{"handshake/initiator-revoked", "dial/target-revoked"},
@@ -302,6 +335,10 @@ var wireMutants = []mutant.Mutant{
 		New: "if mutated() {\n\t\treturn []string{rawProtocol, protocol}\n\t}\n\treturn []string{protocol, rawProtocol}"},
 	{Name: "takes-any-preamble", Kills: []string{"stream/bad-preamble"},
 		Old: "if b[0] != preamble {", New: "if b[0] != preamble && !mutated() {"},
+	{Name: "calls-an-unreachable-service-failed", Kills: []string{"stream/unreachable-upstream"},
+		Old: "return UpstreamUnreachable", New: "return map[bool]Reason{true: UpstreamFailed, false: UpstreamUnreachable}[mutated()]"},
+	{Name: "calls-a-silent-service-failed", Kills: []string{"stream/silent-upstream"},
+		Old: "return UpstreamTimeout", New: "return map[bool]Reason{true: UpstreamFailed, false: UpstreamTimeout}[mutated()]"},
 	{Name: "calls-a-refused-service-failed", Kills: []string{"stream/refused-upstream", "socks/refused-upstream"},
 		Old: "return UpstreamRefused", New: "return map[bool]Reason{true: UpstreamFailed, false: UpstreamRefused}[mutated()]"},
 }
