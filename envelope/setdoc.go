@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -92,14 +93,19 @@ func split(doc []byte, take func(Member) bool) error {
 // without touching a byte inside a member (ENV-17); white space around a
 // member is not part of it. It does not look at what a member is.
 func AppendSet(dst []byte, members ...[]byte) []byte {
-	dst = append(dst, "{\"artifacts\":[\n"...)
+	const before, between, after = "{\"artifacts\":[\n", ",\n", "\n]}\n"
+	size := len(before) + max(len(members)-1, 0)*len(between) + len(after)
+	for _, m := range members {
+		size += len(trimSpace(m))
+	}
+	dst = append(slices.Grow(dst, size), before...)
 	for i, m := range members {
 		if i > 0 {
-			dst = append(dst, ",\n"...)
+			dst = append(dst, between...)
 		}
 		dst = append(dst, trimSpace(m)...)
 	}
-	return append(dst, "\n]}\n"...)
+	return append(dst, after...)
 }
 
 // openArtifacts walks up to and into the array of members.

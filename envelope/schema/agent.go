@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/florete/flor/envelope"
@@ -87,9 +86,14 @@ func ParseAgent(payload []byte) (*Agent, error) {
 
 // Validate reports every fault of the payload in one [*PayloadError]. Whether
 // the trust block is valid depends on the scope's CA, which
-// [envelope.Anchor.TrustSet] asks; here its entries must be complete.
+// [envelope.Anchor.TrustSet] asks; here its entries must be complete. A nil one is
+// no payload.
 func (a *Agent) Validate() error {
 	var c checker
+	if a == nil {
+		c.fault(Malformed, "payload", "there is none: it is nil")
+		return c.result("agent")
+	}
 	a.check(&c)
 	return c.result("agent")
 }
@@ -98,10 +102,10 @@ func (a *Agent) check(c *checker) {
 	c.version("agent", a.SchemaVersion, AgentVersion)
 	c.trust(a.Trust)
 	for i, w := range a.Workloads {
-		c.workload(fmt.Sprintf("workloads[%d]", i), w)
+		c.workload(element("workloads", i), w)
 	}
 	for i, in := range a.Inbounds {
-		c.inbound(fmt.Sprintf("inbounds[%d]", i), in)
+		c.inbound(element("inbounds", i), in)
 	}
 	a.checkSync(c)
 }
@@ -116,7 +120,7 @@ func (c *checker) trust(b envelope.Block) {
 
 func (c *checker) signers(path string, entries []envelope.Entry, kind Kind) {
 	for i, e := range entries {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := element(path, i)
 		c.id(at+".spiffe_id", e.SPIFFEID, kind)
 		c.present(at+".pubkey", e.Pubkey)
 		c.present(at+".cert", e.Cert)

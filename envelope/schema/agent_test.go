@@ -160,6 +160,13 @@ func TestAgentsRoundTrip(t *testing.T) {
 	}
 }
 
+// A payload that is none is a fault, and no panic.
+func TestNoPayloadIsAFault(t *testing.T) {
+	t.Parallel()
+	wantFaults(t, (*schema.Agent)(nil).Validate(), "malformed-payload payload")
+	wantFaults(t, (*schema.Vertex)(nil).Validate(), "malformed-payload payload")
+}
+
 func TestPollInterval(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{

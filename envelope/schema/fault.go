@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/florete/flor/envelope"
@@ -50,8 +51,11 @@ func (e *PayloadError) Code() string { return e.Faults[0].Code() }
 // checker collects the faults of one payload.
 type checker struct {
 	faults []Fault
-	seen   map[string]string // what is unique -> path where it was seen first
+	seen   map[unique]string // where each was seen first
 }
+
+// unique is what a payload may have once: a key of one sort.
+type unique struct{ sort, key string }
 
 // result returns the faults that were collected as an error, or nil.
 func (c *checker) result(family string) error {
@@ -130,9 +134,9 @@ func (c *checker) listen(path, s string) {
 // unique faults the second of two equal keys of one sort.
 func (c *checker) unique(path, sort, key string) {
 	if c.seen == nil {
-		c.seen = make(map[string]string)
+		c.seen = make(map[unique]string)
 	}
-	entry := sort + " " + key
+	entry := unique{sort, key}
 	if first, ok := c.seen[entry]; ok {
 		c.fault(Duplicate, path, "%s %.300s is already in %s", sort, key, first)
 		return
@@ -151,6 +155,9 @@ func (c *checker) variant(path, kind string, fields []field, own []string) {
 		}
 	}
 }
+
+// element is the path of one element of a list.
+func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func orList(kinds []Kind) string {
 	words := make([]string, len(kinds))

@@ -26,8 +26,9 @@ var initiators = []Kind{KindUser, KindService, KindNode}
 // KindOf tells the kind of a principal, and refuses an ID whose path is not
 // of one of the shapes that the functions below make.
 func KindOf(id spiffeid.ID) (Kind, error) {
-	segments := strings.Split(strings.TrimPrefix(id.Path(), "/"), "/")
-	kind, n := Kind(segments[0]), len(segments)
+	path := strings.TrimPrefix(id.Path(), "/")
+	first, _, _ := strings.Cut(path, "/")
+	kind, n := Kind(first), 1+strings.Count(path, "/")
 	switch kind {
 	case KindUser, KindNode, KindManagementPlane, KindControlPlane:
 		if n == 2 {

@@ -51,16 +51,16 @@ func (v *Vertex) check(c *checker) {
 	p := &vertexChecker{checker: c, adapters: make(map[string]string)}
 	p.connectionManager(v.ConnectionManager)
 	for i, w := range v.Workloads {
-		p.workload(fmt.Sprintf("workloads[%d]", i), w)
+		p.workload(element("workloads", i), w)
 	}
 	for i, l := range v.Links {
-		p.links(fmt.Sprintf("links[%d]", i), l)
+		p.links(element("links", i), l)
 	}
 	p.rules("ingress", v.Ingress)
 	p.rules("egress", v.Egress)
 	for i, hash := range v.Revoked {
 		if !sha256Hex.MatchString(hash) {
-			c.fault(BadHash, fmt.Sprintf("revoked[%d]", i), "%.80q is not a SHA-256 in lower-case hex", hash)
+			c.fault(BadHash, element("revoked", i), "%.80q is not a SHA-256 in lower-case hex", hash)
 		}
 	}
 	if v.Kind == LinkVertex {
@@ -103,7 +103,7 @@ func (p *vertexChecker) principal(path, s string, kinds ...Kind) bool {
 
 func (p *vertexChecker) connectionManager(m ConnectionManager) {
 	for i, a := range m.Adapters {
-		p.adapter(fmt.Sprintf("connection_manager.adapters[%d]", i), a)
+		p.adapter(element("connection_manager.adapters", i), a)
 	}
 }
 
@@ -134,7 +134,7 @@ func (p *vertexChecker) workload(path string, w VertexWorkload) {
 		p.fault(NoIO, path+".io", "must have at least one io")
 	}
 	for i, io := range w.IO {
-		p.io(fmt.Sprintf("%s.io[%d]", path, i), io)
+		p.io(element(path+".io", i), io)
 	}
 }
 
@@ -159,7 +159,7 @@ func (p *vertexChecker) io(path string, io IO) {
 func (p *vertexChecker) links(path string, l LinkList) {
 	p.word(path+".type", l.Type, List)
 	for i, m := range l.Members {
-		p.link(fmt.Sprintf("%s.members[%d]", path, i), m)
+		p.link(element(path+".members", i), m)
 	}
 }
 
@@ -184,12 +184,12 @@ func (p *vertexChecker) link(path string, l Link) {
 
 func (p *vertexChecker) rules(table string, rules []Rule) {
 	for i, r := range rules {
-		path := fmt.Sprintf("%s[%d]", table, i)
+		path := element(table, i)
 		if p.principal(path+".target", r.Target, KindService, KindVertex) {
 			p.unique(path+".target", table+" target", r.Target)
 		}
 		for j, id := range r.Allow {
-			p.principal(fmt.Sprintf("%s.allow[%d]", path, j), id, initiators...)
+			p.principal(element(path+".allow", j), id, initiators...)
 		}
 	}
 }

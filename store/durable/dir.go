@@ -166,6 +166,9 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 // refuseLinks refuses a name of which any component is a symbolic link. os.Root
 // confines links to the directory; state has no use for any.
 func (d *Dir) refuseLinks(name string) error {
+	if name == "." {
+		return nil // the directory that is held open: no link is on the way to it
+	}
 	for i, c := range name {
 		if c == '/' && i > 0 {
 			if err := d.refuseLink(name[:i]); err != nil {
