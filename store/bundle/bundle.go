@@ -55,6 +55,9 @@ func Read(r io.Reader, now time.Time) (*Bundle, error) {
 
 // readLimited reads one byte more than is allowed, to tell too much from all.
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
+	if r == nil {
+		return nil, refuse(CutShort, "there is no bundle to read: it is nil")
+	}
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err

@@ -47,6 +47,9 @@ func Unwrap(r io.Reader, ask func() ([]byte, error)) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ask == nil {
+		return nil, refuse(Encrypted, "this bundle is encrypted, and nothing gives its passphrase: ask is nil")
+	}
 	passphrase, err := ask()
 	if err != nil {
 		return nil, err

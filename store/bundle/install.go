@@ -68,6 +68,9 @@ func (b *Bundle) Install(stateDir, scope string, o Options) error {
 // The Installation is not nil as far as there is something to show: on a refusal
 // it has Kind and Before, and is closed already.
 func (b *Bundle) Begin(stateDir, scope string, o Options) (*Installation, error) {
+	if b == nil || b.Set == nil {
+		return nil, refuse(UnsuitableContents, "there is no bundle to install: only one that Read has returned can be")
+	}
 	lock, err := store.LockForEnrolment(stateDir, scope, o.Owner)
 	if err != nil {
 		return nil, err

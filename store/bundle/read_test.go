@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
+	"github.com/spiffe/go-spiffe/v2/svid/x509svid"
 
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/envelopetest"
@@ -361,6 +362,41 @@ func TestWriteRefuses(t *testing.T) {
 
 // FuzzRead: no input makes it panic, every error is a refusal, and what it
 // accepts it accepts again when its entries are packed anew.
+// What a caller forgot to give is refused, and no panic.
+func TestNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	k := newKitchen()
+	written := func(change func(*Contents)) error {
+		c := k.contents()
+		change(&c)
+		return Write(io.Discard, c, k.signer.ID, k.signer.Key)
+	}
+	encrypted, err := Encrypt(k.bake(t), []byte("passphrase"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(_ any, err error) error { return err }
+	for name, c := range map[string]struct {
+		err  error
+		want Reason
+	}{
+		"contents of nothing":       {Write(io.Discard, Contents{}, k.signer.ID, k.signer.Key), UnsuitableContents},
+		"contents without a CA":     {written(func(c *Contents) { c.CA = nil }), UnsuitableContents},
+		"a principal that is none":  {written(func(c *Contents) { c.Principals[1] = nil }), UnsuitableContents},
+		"one without a certificate": {written(func(c *Contents) { c.Principals[1] = &x509svid.SVID{ID: service} }), UnsuitableContents},
+		"no key to sign with":       {Write(io.Discard, k.contents(), k.signer.ID, nil), UnsuitableContents},
+		"nowhere to write":          {Write(nil, k.contents(), k.signer.ID, k.signer.Key), UnsuitableContents},
+		"nothing to read":           {of(Read(nil, time.Now())), CutShort},
+		"nothing to unwrap":         {of(Unwrap(nil, passphrase("passphrase"))), CutShort},
+		"nobody to ask":             {of(Unwrap(bytes.NewReader(encrypted), nil)), Encrypted},
+		"no bundle to install":      {(*Bundle)(nil).Install(t.TempDir(), "demo", Options{}), UnsuitableContents},
+		"one that nobody has read":  {new(Bundle).Install(t.TempDir(), "demo", Options{}), UnsuitableContents},
+	} {
+		t.Log(name)
+		wantReason(t, c.err, c.want)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	k := newKitchen()
 	good := k.bake(f)

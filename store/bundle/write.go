@@ -30,6 +30,9 @@ type Contents struct {
 // read back first, and a fault is told with the reason that Read gives. The
 // caller keeps the file to its owner, mode 0600: it holds private keys (BND-4).
 func Write(w io.Writer, c Contents, signer spiffeid.ID, key crypto.Signer) error {
+	if w == nil {
+		return refuse(UnsuitableContents, "there is nowhere to write the bundle to: it is nil")
+	}
 	files, err := c.files()
 	if err != nil {
 		return err
@@ -55,8 +58,14 @@ func Write(w io.Writer, c Contents, signer spiffeid.ID, key crypto.Signer) error
 
 // files returns every entry but the manifest, by name.
 func (c Contents) files() ([]file, error) {
+	if c.CA == nil {
+		return nil, refuse(UnsuitableContents, "Contents.CA is nil: a bundle carries the CA of its rete")
+	}
 	files := []file{{caName, anchor.FormatCertificate(c.CA)}}
-	for _, svid := range c.Principals {
+	for i, svid := range c.Principals {
+		if svid == nil {
+			return nil, refuse(UnsuitableContents, "Contents.Principals[%d] is nil: each has a certificate and a key", i)
+		}
 		certPEM, keyPEM, err := svid.Marshal()
 		if err != nil {
 			return nil, refuse(UnsuitableContents, "%s: %w", svid.ID, err)

@@ -333,3 +333,17 @@ func TestFingerprint(t *testing.T) {
 		t.Error("a part of a fingerprint was taken for it")
 	}
 }
+
+// What a caller forgot to give is refused, and no panic; it is nobody's fingerprint.
+func TestNoCertificateIsRefused(t *testing.T) {
+	t.Parallel()
+	ca := envelopetest.NewAuthority("rete-lovers")
+	leaf := ca.Issue(node)
+	wantReason(t, CheckLeaf(nil, ca.CA, node, time.Now()), Unreadable)
+	wantReason(t, CheckLeaf(leaf.Cert, nil, node, time.Now()), BadAnchor)
+	_, err := ParseSVID(certPEM(leaf.Cert), nil, nil, node, time.Now())
+	wantReason(t, err, BadAnchor)
+	if text := Fingerprint(nil); text != "" || SameFingerprint(text, nil) {
+		t.Errorf("no certificate has the fingerprint %q", text)
+	}
+}

@@ -27,8 +27,15 @@ var usages = map[schema.Kind][]x509.ExtKeyUsage{
 
 // CheckLeaf checks a principal's certificate by SET-8: its kind is one that
 // speaks TLS, it carries exactly one URI SAN, equal to id, the usages of its
-// kind and no other, it is valid now, and ca issued it. It is pure.
+// kind and no other, it is valid now, and ca issued it. No certificate, and no CA
+// to have issued it, are refused (Unreadable, BadAnchor). It is pure.
 func CheckLeaf(cert, ca *x509.Certificate, id spiffeid.ID, now time.Time) error {
+	switch {
+	case cert == nil:
+		return refuse(Unreadable, id, "there is no certificate: it is nil")
+	case ca == nil:
+		return refuse(BadAnchor, id, "there is no CA that could have issued the certificate: it is nil")
+	}
 	if err := checkID(cert, id); err != nil {
 		return err
 	}
@@ -122,8 +129,12 @@ func ParseSVID(certPEM, keyPEM []byte, ca *x509.Certificate, id spiffeid.ID, now
 }
 
 // Fingerprint returns the SHA-256 of a certificate for people: upper-case hex,
-// bytes separated by colons, as openssl prints it.
+// bytes separated by colons, as openssl prints it. That of none, which is nil, is
+// empty.
 func Fingerprint(cert *x509.Certificate) string {
+	if cert == nil {
+		return ""
+	}
 	sum := sha256.Sum256(cert.Raw)
 	parts := make([]string, len(sum))
 	for i, b := range sum {
@@ -133,8 +144,8 @@ func Fingerprint(cert *x509.Certificate) string {
 }
 
 // SameFingerprint tells whether text, in any case and with or without colons,
-// is the fingerprint of cert.
+// is the fingerprint of cert; of none, which is nil, no text is.
 func SameFingerprint(text string, cert *x509.Certificate) bool {
 	plain := func(s string) string { return strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(s), ":", "")) }
-	return plain(text) == plain(Fingerprint(cert))
+	return cert != nil && plain(text) == plain(Fingerprint(cert))
 }
