@@ -150,13 +150,13 @@ var (
 		"Use the certificate that `retectl ca init` made for this rete.")
 	certOutdated = registry.Error("FL0304", "cert-outdated", "a certificate is not valid now",
 		"It has expired or its time has not begun; or the clock of this machine is wrong.",
-		"Issue a new one: `retectl ca rotate-signer` for a signer.")
+		"A signer: `retectl ca issue --kind management-plane`, and list the new one in its place; `retectl ca rotate-signer` does it before the end. A root: `retectl ca init --force`, then such a signer; every node enrols again.")
 	certKey = registry.Error("FL0305", "cert-key", "the key of a signer is not Ed25519",
 		"The certificate was made for a key of another kind.",
 		"Issue it for an Ed25519 key.")
 	certForeign = registry.Error("FL0306", "cert-foreign", "a signer's certificate was not issued by the root",
 		"It belongs to another rete, or the root certificate was replaced.",
-		"Issue it with the root of this rete.")
+		"Issue another with the root of this rete, `retectl ca issue --kind management-plane`, and list that.")
 	certName = registry.Error("FL0307", "cert-name", "a signer's certificate bears another identity",
 		"Its one URI SAN must be spiffe://<rete>/management-plane/<name>.",
 		"Correct the name of the key, or issue the certificate for it.")

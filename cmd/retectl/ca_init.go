@@ -77,11 +77,16 @@ func (c *console) caInit(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
+// usualSignerValidity is how long a signer lives where the YAML does not say.
+const usualSignerValidity = 365 * 24 * time.Hour
+
 // rootPlan is what the YAML says of the root.
 type rootPlan struct {
 	trustDomain spiffeid.TrustDomain
 	dir, file   string
 	validity    time.Duration
+	// signers is how long one that is issued lives.
+	signers time.Duration
 }
 
 func (c *console) readRoot(dir string, files []string) (rootPlan, error) {
@@ -94,9 +99,12 @@ func (c *console) readRoot(dir string, files []string) (rootPlan, error) {
 	if err != nil {
 		return rootPlan{}, refuse(reasonNoRepository, "the name of the rete: %w", err)
 	}
-	p := rootPlan{trustDomain: td, dir: dir, file: src.Rete.CA.Cert.V, validity: ca.DefaultRootValidity}
+	p := rootPlan{trustDomain: td, dir: dir, file: src.Rete.CA.Cert.V, validity: ca.DefaultRootValidity, signers: usualSignerValidity}
 	if days := src.Rete.CA.ValidityDays.V; days > 0 {
 		p.validity = time.Duration(days) * 24 * time.Hour
+	}
+	if days := src.Rete.SignerValidityDays.V; days > 0 {
+		p.signers = time.Duration(days) * 24 * time.Hour
 	}
 	if p.file == "" {
 		return p, refuse(reasonNoRepository, "rete.yaml does not say where the certificate of the CA is: add ca: {cert: certs/ca.crt}")

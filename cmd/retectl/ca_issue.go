@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/florete/flor/compiler"
 	"github.com/florete/flor/compiler/ca"
+	"github.com/florete/flor/compiler/diag"
 	"github.com/florete/flor/envelope"
 	"github.com/florete/flor/envelope/schema"
 )
@@ -91,11 +93,16 @@ func (c *console) caIssue(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	dir, v, err := c.openSource(cmd)
+	kind := schema.Kind(cmd.String("kind"))
+	open := c.openSource
+	if kind == schema.KindManagementPlane {
+		open = c.openForSigner
+	}
+	dir, v, err := open(cmd)
 	if err != nil {
 		return err
 	}
-	id, err := compiler.PrincipalID(v.TrustDomain, schema.Kind(cmd.String("kind")), cmd.String("name"))
+	id, err := compiler.PrincipalID(v.TrustDomain, kind, cmd.String("name"))
 	if err != nil {
 		return &usageError{err}
 	}
@@ -104,10 +111,48 @@ func (c *console) caIssue(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	order := order{id: id, dir: dir, view: v, authority: authority, now: time.Now(), validity: validity}
-	if cmd.String("kind") == string(schema.KindManagementPlane) {
+	if kind == schema.KindManagementPlane {
 		return c.issueSigner(ctx, cmd, order)
 	}
 	return c.issuePrincipal(cmd, order)
+}
+
+// ofCertificates are the faults of a listed signer that another signer mends: its
+// certificate cannot be read, has expired, or is not of this root.
+var ofCertificates = []string{"FL0301", "FL0302", "FL0304", "FL0305", "FL0306", "FL0307", "FL0308"}
+
+// openForSigner is openSource, except that listed signers which cannot sign are told
+// and keep nobody from making one that can: there would be no way out of a signer
+// that has expired, or of a root that was made anew (PKI-5). The view has what
+// making a signer needs.
+func (c *console) openForSigner(cmd *cli.Command) (string, *compiler.View, error) {
+	from, err := source(cmd)
+	if err != nil {
+		return "", nil, err
+	}
+	_, err = compiler.Load(from)
+	var faults *compiler.SourceError
+	if !errors.As(err, &faults) || slices.ContainsFunc(faults.Diagnostics, otherFault) {
+		return c.openSource(cmd)
+	}
+	root, err := c.readRoot(from.Dir, from.Files)
+	if err != nil {
+		return "", nil, err
+	}
+	text, err := readInput(filepath.Join(root.dir, root.file), ca.MaxKeyFile)
+	if err != nil {
+		return "", nil, err
+	}
+	cert, err := ca.DecodeCertificate(text)
+	if err != nil {
+		return "", nil, err
+	}
+	c.diagnose(faults.Diagnostics, faults.Texts)
+	return from.Dir, &compiler.View{TrustDomain: root.trustDomain, CA: cert, Validity: compiler.Validity{Signers: root.signers}}, nil
+}
+
+func otherFault(d diag.Diagnostic) bool {
+	return d.Severity == diag.Error && !slices.Contains(ofCertificates, d.Code)
 }
 
 // order is a certificate that is to be made.
