@@ -295,11 +295,11 @@ func (s *syncer) watch(ctx context.Context) *request {
 	var reply client.Reply
 	var err error
 	started := time.Now()
+	s.hold(func() { cancel(); <-done }) // before it asks: whoever sees the question may restart what carries it
 	go func() {
 		defer close(done)
 		reply, err = s.ask(ctx, f, s.pace.wait())
 	}()
-	s.hold(func() { cancel(); <-done })
 	s.board.update(func(f *facts) { f.next = time.Time{} })
 	select {
 	case <-done:

@@ -383,9 +383,10 @@ func (r *relay) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		return
 	}
 	wait, _ := strconv.Atoi(req.URL.Query().Get("wait"))
+	broken := 0
 	if wait > 0 {
 		r.tell(func(r *relay) { r.open++ })
-		defer r.tell(func(r *relay) { r.open-- })
+		defer r.tell(func(r *relay) { r.open, r.broken = r.open-1, r.broken+broken })
 	}
 	deadline := time.After(time.Duration(wait) * time.Second)
 	for {
@@ -403,7 +404,7 @@ func (r *relay) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		case <-deadline:
 			wait = 0
 		case <-req.Context().Done():
-			r.tell(func(r *relay) { r.broken++ })
+			broken = 1
 			return
 		}
 	}
