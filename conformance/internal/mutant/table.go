@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -8,11 +9,12 @@ import (
 // ByFile has mutants by the file that they change, which they need not name.
 type ByFile map[string][]Mutant
 
-// List returns them all by name; changes of one mutant stay in their order.
+// List returns them all by name; changes of one mutant stay in their order, those of
+// several files in that of the files.
 func (b ByFile) List() []Mutant {
 	var all []Mutant
-	for file, mutants := range b {
-		for _, m := range mutants {
+	for _, file := range slices.Sorted(maps.Keys(b)) {
+		for _, m := range b[file] {
 			m.File = file
 			all = append(all, m)
 		}
