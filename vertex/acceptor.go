@@ -18,7 +18,8 @@ var initiatorKinds = []schema.Kind{schema.KindUser, schema.KindService, schema.K
 
 // acceptTLS shows the certificate of whoever the server name stands for, and
 // none, which ends the handshake with "unrecognized name", when it stands for
-// nobody here (VTX-2).
+// nobody here (VTX-2). A handshake waits for its turn before the exchange of
+// keys, and again before the peer's certificate is judged (VTX-14).
 func (v *Vertex) acceptTLS() *tls.Config {
 	base := &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -30,8 +31,9 @@ func (v *Vertex) acceptTLS() *tls.Config {
 	config := base.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		chosen := base.Clone()
+		end := v.turns.lend(hello.Context())
 		if m := v.materialFor(hello.ServerName); m != nil {
-			chosen.Certificates = []tls.Certificate{m.certificate}
+			chosen.Certificates = []tls.Certificate{lastStep(m.certificate, end)}
 		} else {
 			v.meter.handshakeFailed(UnknownName)
 		}
@@ -49,6 +51,7 @@ func (v *Vertex) materialFor(host string) *material {
 }
 
 func (v *Vertex) verifyInitiator(state tls.ConnectionState) error {
+	defer v.turns.take(v.life)()
 	_, err := check{
 		bundle: v.keys.current.Load().bundle, usage: x509.ExtKeyUsageClientAuth,
 		kinds: initiatorKinds, revoked: v.tables.Load().revoked, now: v.now(),

@@ -140,8 +140,8 @@
 //     mostly inside quic-go, and six times from process to process. Two things
 //     cost more than that and are gone. With a second processor that is idle the
 //     runtime wakes a thread for each goroutine that becomes ready, so
-//     flor-vertex runs on one processor until it uses 90 % of it, and then on
-//     all; a program that embeds a vertex decides on GOMAXPROCS itself. And the
+//     flor-vertex runs on one processor until it uses 90 % of it, or until many
+//     handshakes come, and then on all; a program that embeds a vertex decides on GOMAXPROCS itself. And the
 //     net package announces each system call to the scheduler, as one that may
 //     block: in a process that was idle, as a vertex is between two messages,
 //     that wakes the runtime's monitor thread, which sleeps 20 µs and lies down
@@ -197,11 +197,18 @@
 //	flood                            at the lowest priority          at equal priority
 //	new connections                  0.96 to 1.8 beside 1,500/s      2.2 beside 1,854/s
 //	64 bulk streams                  1.05 to 1.9 beside 109 MB/s     3.5 beside 147 MB/s
-//	handshakes, wrong certificates   1.13 beside 507/s and           8.5 beside 767/s
-//	                                 3.9 to 4.8 beside 800/s
+//	handshakes, wrong certificates   1.7 beside 1,000/s              4.2 beside 1,070/s
 //
-// So VTX-14's three times are held beside new connections and bulk, and missed
-// beside handshakes where they come as fast as this machine can make them.
+// So VTX-14's three times are held at the lowest priority. The last row is the
+// median of three runs, in which the vertex of before had 3.9 and 7.2. Two things
+// made the difference. flor-vertex uses all processors while 100 handshakes or
+// more begin in a second: on one, a stream waited for every handshake that was
+// ready to compute, although the processor was used to 85 % only. And the costly
+// steps of handshakes take turns, on half of the processors: the exchange of keys
+// with the signature, and the judgement of the peer's certificate. With two
+// processors throughout, turns alone took the last column from 3.4 to 1.9 times
+// a quiet value that was higher there (0.65 ms); at the lowest priority they make
+// no difference.
 //
 // At the lowest priority (nice) a flood takes no time of the two processors that
 // somebody else wants: what it does then, it does to the vertex. Since all else
@@ -217,8 +224,12 @@
 // and the goroutine that reads the UDP socket does nothing but sort them. Where a
 // flood keeps every processor busy, other goroutines wait their turn, which Go's
 // scheduler gives without priorities, and sockets that become readable are
-// noticed every 10 ms at the latest. Handshakes cost most: 256 are in flight at
-// once, of which 64 from one /24 or /48 (loopback has no prefix, so there the
+// noticed every 10 ms at the latest. Handshakes cost most, about a millisecond of a
+// processor each, half of which they do in turns (the rest is within quic-go). A
+// turn refuses nobody: those who wait are served in order, a handshake that waits
+// for its peer loses its turn after 10 ms, and one that has waited for 250 ms goes
+// on without, so that turns add half a second to it at the very most.
+// 256 handshakes are in flight at once, of which 64 from one /24 or /48 (loopback has no prefix, so there the
 // first number alone counts), and addresses are proven from 64 on. Whoever shows
 // wrong certificates is refused after the work for his handshake is done; there
 // is no limit on how often he may do that but these. A budget of failures is left

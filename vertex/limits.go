@@ -77,6 +77,7 @@ type handshakes struct {
 	limits   Limits
 	mu       sync.Mutex
 	total    int
+	begun    uint64 // since the start
 	byPrefix map[netip.Prefix]int
 }
 
@@ -94,6 +95,7 @@ func (h *handshakes) enter(from net.Addr) (leave func(), ok bool) {
 		return nil, false
 	}
 	h.total++
+	h.begun++
 	h.byPrefix[prefix]++
 	return sync.OnceFunc(func() { h.leave(prefix) }), true
 }
@@ -105,6 +107,12 @@ func (h *handshakes) leave(prefix netip.Prefix) {
 	if h.byPrefix[prefix]--; h.byPrefix[prefix] == 0 {
 		delete(h.byPrefix, prefix)
 	}
+}
+
+func (h *handshakes) sinceStart() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.begun
 }
 
 // crowded tells whether a source must prove its address before more is done

@@ -36,6 +36,9 @@ func TestHandshakeOverTheLimitIsRefusedAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if got := d.far.Handshakes(); got != 3 {
+		t.Errorf("counted %d handshakes, want 3", got)
+	}
 	leave, ok := d.flight().enter(d.far.endpoint.get().udp.LocalAddr())
 	if !ok {
 		t.Fatal("three handshakes that succeeded are in flight still")

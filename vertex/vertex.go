@@ -51,6 +51,7 @@ type Vertex struct {
 	flows     *flows
 	edges     *edges
 	streams   *quota
+	turns     *turns
 	listeners sync.Map // spiffeid.ID to *Listener
 
 	poolsMu sync.Mutex
@@ -100,7 +101,7 @@ func assemble(opts Options, t *tables, keys *keyring) *Vertex {
 		opts: opts, log: opts.Log, now: opts.Now, limits: opts.Limits,
 		meter: newMeter(), keys: keys, faults: map[spiffeid.ID]bool{},
 		endpoint: newEndpointSlot(), live: newRegistry(), flows: newFlows(), edges: newEdges(opts.Log), pools: map[pair]*pool{},
-		streams: newQuota(opts.Limits.StreamsPerInitiator),
+		streams: newQuota(opts.Limits.StreamsPerInitiator), turns: newTurns(turnPlaces()),
 	}
 	v.life, v.endLife = context.WithCancel(context.Background())
 	v.inbounds = &inbounds{serve: v.serveClient, run: v.work.Go, log: v.log, ports: map[inbound]*port{}}

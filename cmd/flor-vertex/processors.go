@@ -15,6 +15,11 @@ const (
 	busyFrom  = 0.9 // processors in use, from which one is too few
 	calmBelow = 0.6 // processors in use, below which one may do again
 	calmLooks = 8   // in a row
+
+	// shakesFrom is how many handshakes begin in a second at which one processor
+	// is too few. They compute for long, and on a single processor a stream waits
+	// until all that are ready have done so, even where it is not fully used.
+	shakesFrom = 100
 )
 
 // processors decides whether the vertex runs on one processor or on all that
@@ -22,22 +27,22 @@ const (
 // processor that has nothing to do the runtime wakes a thread for each of them,
 // which costs more than their work does; so one is used while one suffices. It
 // is not fully used where other programs want it too, and then a second one
-// would not be had either.
+// would not be had either; many handshakes want all nevertheless.
 type processors struct {
 	many bool
 	calm int // looks in a row that found little to do
 }
 
-// look takes how many processors were in use since the last look, and tells
-// whether all are to be used from now on.
-func (p *processors) look(used float64) (many bool) {
-	if used >= calmBelow {
+// look takes how many processors were in use since the last look and how many
+// handshakes began in a second, and tells whether all are to be used from now on.
+func (p *processors) look(used, shakes float64) (many bool) {
+	if used >= calmBelow || shakes >= shakesFrom {
 		p.calm = 0
 	} else {
 		p.calm++
 	}
 	switch {
-	case used >= busyFrom:
+	case used >= busyFrom, shakes >= shakesFrom:
 		p.many = true
 	case p.calm >= calmLooks:
 		p.many = false
@@ -47,8 +52,9 @@ func (p *processors) look(used float64) (many bool) {
 
 // adaptProcessors keeps to what processors decides until ctx ends, and then
 // leaves the runtime with its default. Somebody who has set GOMAXPROCS, or one
-// processor in all, leaves nothing to decide.
-func adaptProcessors(ctx context.Context) {
+// processor in all, leaves nothing to decide. It is told how many handshakes have
+// begun since the start.
+func adaptProcessors(ctx context.Context, handshakes func() uint64) {
 	if os.Getenv("GOMAXPROCS") != "" || runtime.GOMAXPROCS(0) == 1 {
 		return
 	}
@@ -57,16 +63,18 @@ func adaptProcessors(ctx context.Context) {
 	var p processors
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
-	for at, before := time.Now(), cpuTime(); ; {
+	for at, before, shakes := time.Now(), cpuTime(), handshakes(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		now, spent := time.Now(), cpuTime()
-		used := (spent - before).Seconds() / now.Sub(at).Seconds()
-		use(p.many, p.look(used))
-		at, before = now, spent
+		now, spent, begun := time.Now(), cpuTime(), handshakes()
+		span := now.Sub(at).Seconds()
+		used := (spent - before).Seconds() / span
+		many := p.many // read on its own: as an argument it might be read after look has changed it
+		use(many, p.look(used, float64(begun-shakes)/span))
+		at, before, shakes = now, spent, begun
 		timer.Reset(pause(used))
 	}
 }

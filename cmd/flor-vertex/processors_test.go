@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+)
 
 func TestProcessorsFollowWhatIsInUse(t *testing.T) {
 	t.Parallel()
@@ -29,11 +35,58 @@ func TestProcessorsFollowWhatIsInUse(t *testing.T) {
 		var p processors
 		many := false
 		for _, used := range c.used {
-			many = p.look(used)
+			many = p.look(used, 0)
 		}
 		if many != c.many {
 			t.Errorf("%s: all processors are used: %v, want %v", name, many, c.many)
 		}
+	}
+}
+
+func TestManyHandshakesAreForAllProcessors(t *testing.T) {
+	t.Parallel()
+	var p processors
+	for range calmLooks {
+		if !p.look(0.3, shakesFrom) {
+			t.Fatal("one processor is used beside many handshakes")
+		}
+	}
+	for range calmLooks - 1 {
+		p.look(0.3, shakesFrom-1)
+	}
+	if !p.look(0.3, shakesFrom) {
+		t.Error("one processor is used as soon as there are fewer handshakes for a moment")
+	}
+	for range calmLooks {
+		p.look(0.3, shakesFrom-1)
+	}
+	if p.look(0.3, shakesFrom-1) {
+		t.Error("all processors are used when there are few handshakes again")
+	}
+}
+
+// It changes the processors of the whole process, so it runs while no other test
+// does.
+func TestTheRuntimeFollowsTheDecision(t *testing.T) {
+	runtime.SetDefaultGOMAXPROCS() // go test -cpu may have set another number
+	all := runtime.GOMAXPROCS(0)
+	if all == 1 || os.Getenv("GOMAXPROCS") != "" {
+		t.Skip("there is one processor, or GOMAXPROCS is set: nothing is decided")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var seen []int
+	adaptProcessors(ctx, func() uint64 { // is asked at the start and at each look, before the decision
+		seen = append(seen, runtime.GOMAXPROCS(0))
+		if len(seen) == 3 {
+			cancel()
+		}
+		return uint64(len(seen)) << 20
+	})
+	if len(seen) < 3 || !slices.Equal(seen[:3], []int{1, 1, all}) {
+		t.Errorf("processors at the first looks: %d, want 1, 1 and then %d", seen, all)
+	}
+	if got := runtime.GOMAXPROCS(0); got != all {
+		t.Errorf("%d processors are left to the runtime, want %d", got, all)
 	}
 }
 

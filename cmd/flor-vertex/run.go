@@ -113,7 +113,7 @@ func serve(ctx context.Context, v *vertex.Vertex, c *program.Context, counters *
 	defer end()
 	beside.Go(func() { counters.Report(besideCtx, c.Log) })
 	beside.Go(func() { reloadOnHangup(besideCtx, v, c) })
-	beside.Go(func() { adaptProcessors(besideCtx) })
+	beside.Go(func() { adaptProcessors(besideCtx, v.Handshakes) })
 	return v.Run(ctx)
 }
 
