@@ -15,6 +15,7 @@ const (
 	busyFrom  = 0.9 // processors in use, from which one is too few
 	calmBelow = 0.6 // processors in use, below which one may do again
 	calmLooks = 8   // in a row
+	spareFrom = 0.2 // processors of the machine without work, from which another one is to be had
 
 	// shakesFrom is how many handshakes begin in a second at which one processor
 	// is too few. They compute for long, and on a single processor a stream waits
@@ -25,24 +26,29 @@ const (
 // processors decides whether the vertex runs on one processor or on all that
 // it may have. A packet goes through half a dozen goroutines, and with a second
 // processor that has nothing to do the runtime wakes a thread for each of them,
-// which costs more than their work does; so one is used while one suffices. It
-// is not fully used where other programs want it too, and then a second one
-// would not be had either; many handshakes want all nevertheless.
+// which costs more than their work does; so one is used while one suffices, and
+// while the machine has no other to give. Many handshakes want all nevertheless.
 type processors struct {
 	many bool
 	calm int // looks in a row that found little to do
 }
 
-// look takes how many processors were in use since the last look and how many
-// handshakes began in a second, and tells whether all are to be used from now on.
-func (p *processors) look(used, shakes float64) (many bool) {
-	if used >= calmBelow || shakes >= shakesFrom {
+// A load is what one look found, of the time since the look before.
+type load struct {
+	used   float64 // processors in use by the vertex
+	shakes float64 // handshakes begun in a second
+	spare  bool    // the machine has processors without work
+}
+
+// look tells whether all processors are to be used from now on.
+func (p *processors) look(l load) (many bool) {
+	if l.used >= calmBelow || l.shakes >= shakesFrom {
 		p.calm = 0
 	} else {
 		p.calm++
 	}
 	switch {
-	case used >= busyFrom, shakes >= shakesFrom:
+	case l.used >= busyFrom && l.spare, l.shakes >= shakesFrom:
 		p.many = true
 	case p.calm >= calmLooks:
 		p.many = false
@@ -61,6 +67,7 @@ func adaptProcessors(ctx context.Context, handshakes func() uint64) {
 	defer runtime.SetDefaultGOMAXPROCS()
 	runtime.GOMAXPROCS(1)
 	var p processors
+	var m machine
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
 	for at, before, shakes := time.Now(), cpuTime(), handshakes(); ; {
@@ -73,10 +80,35 @@ func adaptProcessors(ctx context.Context, handshakes func() uint64) {
 		span := now.Sub(at).Seconds()
 		used := (spent - before).Seconds() / span
 		many := p.many // read on its own: as an argument it might be read after look has changed it
-		use(many, p.look(used, float64(begun-shakes)/span))
+		use(many, p.look(load{used, float64(begun-shakes) / span, m.spare(now, used)}))
 		at, before, shakes = now, spent, begun
 		timer.Reset(pause(used))
 	}
+}
+
+// machine is how long all processors of this machine together had nothing to do,
+// when that was last asked.
+type machine struct {
+	at   time.Time // zero: not asked at the last look
+	idle time.Duration
+}
+
+// spare tells whether the machine had processors without work since the last look.
+// It is not asked by a vertex that uses next to none, and the first look of one
+// that begins to has nothing to compare with. Where nothing can be asked, a
+// processor is taken to be there.
+func (m *machine) spare(now time.Time, used float64) bool {
+	if used < idleBelow {
+		*m = machine{}
+		return false
+	}
+	idle, known := idleTime()
+	before := *m
+	*m = machine{now, idle}
+	if !known {
+		return true
+	}
+	return !before.at.IsZero() && (idle-before.idle).Seconds() >= spareFrom*now.Sub(before.at).Seconds()
 }
 
 // pause is the time until the next look.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestProcessorsFollowWhatIsInUse(t *testing.T) {
@@ -35,10 +36,50 @@ func TestProcessorsFollowWhatIsInUse(t *testing.T) {
 		var p processors
 		many := false
 		for _, used := range c.used {
-			many = p.look(used, 0)
+			many = p.look(load{used: used, spare: true})
 		}
 		if many != c.many {
 			t.Errorf("%s: all processors are used: %v, want %v", name, many, c.many)
+		}
+	}
+}
+
+func TestAMachineWithoutSpareProcessorsGivesNone(t *testing.T) {
+	t.Parallel()
+	var p processors
+	if p.look(load{used: 1}) {
+		t.Error("all processors are used where others use them")
+	}
+	if !p.look(load{used: 1, spare: true}) {
+		t.Error("one processor is used although there is another")
+	}
+	if !p.look(load{used: 1.9}) {
+		t.Error("all processors are given back because the vertex uses them")
+	}
+}
+
+func TestSpareProcessorsAreThoseWithoutWorkSinceTheLastLook(t *testing.T) {
+	t.Parallel()
+	idle, known := idleTime()
+	if !known {
+		t.Skip("nothing tells what this machine does")
+	}
+	now := time.Now()
+	for name, c := range map[string]struct {
+		m    machine
+		used float64
+		want bool
+	}{
+		"one was idle":             {machine{now.Add(-time.Hour), idle - time.Hour}, 1, true},
+		"none was idle":            {machine{now.Add(-24000 * time.Hour), idle - 2*time.Hour}, 1, false},
+		"nothing to compare with":  {machine{}, 1, false},
+		"a vertex without traffic": {machine{now.Add(-time.Hour), idle - time.Hour}, 0, false},
+	} {
+		if got := c.m.spare(now, c.used); got != c.want {
+			t.Errorf("%s: spare is %v, want %v", name, got, c.want)
+		}
+		if asked := !c.m.at.IsZero(); asked != (c.used > 0) {
+			t.Errorf("%s: the machine was asked: %v", name, asked)
 		}
 	}
 }
@@ -47,20 +88,20 @@ func TestManyHandshakesAreForAllProcessors(t *testing.T) {
 	t.Parallel()
 	var p processors
 	for range calmLooks {
-		if !p.look(0.3, shakesFrom) {
+		if !p.look(load{used: 0.3, shakes: shakesFrom}) {
 			t.Fatal("one processor is used beside many handshakes")
 		}
 	}
 	for range calmLooks - 1 {
-		p.look(0.3, shakesFrom-1)
+		p.look(load{used: 0.3, shakes: shakesFrom - 1})
 	}
-	if !p.look(0.3, shakesFrom) {
+	if !p.look(load{used: 0.3, shakes: shakesFrom}) {
 		t.Error("one processor is used as soon as there are fewer handshakes for a moment")
 	}
 	for range calmLooks {
-		p.look(0.3, shakesFrom-1)
+		p.look(load{used: 0.3, shakes: shakesFrom - 1})
 	}
-	if p.look(0.3, shakesFrom-1) {
+	if p.look(load{used: 0.3, shakes: shakesFrom - 1}) {
 		t.Error("all processors are used when there are few handshakes again")
 	}
 }
