@@ -139,24 +139,24 @@
 //     dozen times (socket, QUIC connection, stream, each way in each vertex),
 //     mostly inside quic-go, and six times from process to process. Two things
 //     cost more than that and are gone. With a second processor that is idle the
-//     runtime wakes a thread for each goroutine that becomes ready, so
-//     flor-vertex runs on one processor until it uses 90 % of it and the machine
-//     has another without work, or until many handshakes come, and then on all; a
-//     program that embeds a vertex decides on GOMAXPROCS itself. On two processors
-//     that the load fills, all in place of one took 13 % from new connections with
-//     32 and 256 clients, and gave nothing to bulk. And the net package announces each system call to the scheduler, as one that may
-//     block: in a process that was idle, as a vertex is between two messages,
-//     that wakes the runtime's monitor thread, which sleeps 20 µs and lies down
-//     again. Sockets are therefore read and written with calls that are not
-//     announced, since they never block (Linux). Traced with strace, a vertex
-//     made 0.7 futex and 0.9 nanosleep calls for a round trip, and makes 0.03
-//     and 0.07; what is left is 1 sendmsg, 2 recvmmsg, 2 read, 1 write and 3
-//     epoll_pwait calls. The CPU time of both vertices for a round trip fell by
-//     a third, from 308 to 204 µs on a quiet machine and from 150 to 93 µs on one
-//     that other work kept awake (stunnel4: 146 and 62 µs); the rate rose from
-//     0.80 to 0.83 of stunnel4's on the former, and from 0.57 to 0.63 and 0.76 on
-//     the latter. Bulk over 4 connections rose by 10 to 24 %, and requests over
-//     64 connections by 12 to 19 %.
+//     runtime wakes a thread for each goroutine that becomes ready, so flor-vertex
+//     runs on one processor until it uses 90 % of it and the machine has another
+//     without work, or until many handshakes come, and then on all; a program that
+//     embeds a vertex decides on GOMAXPROCS itself. On two processors that the
+//     load fills, all in place of one took 13 % from new connections with 32 and
+//     256 clients, and gave nothing to bulk. And the net package announces each
+//     system call to the scheduler, as one that may block: in a process that was
+//     idle, as a vertex is between two messages, that wakes the runtime's monitor
+//     thread, which sleeps 20 µs and lies down again. Sockets are therefore read
+//     and written with calls that are not announced, since they never block
+//     (Linux). Traced with strace, a vertex made 0.7 futex and 0.9 nanosleep calls
+//     for a round trip, and makes 0.03 and 0.07; what is left is 1 sendmsg, 2
+//     recvmmsg, 2 read, 1 write and 3 epoll_pwait calls. The CPU time of both
+//     vertices for a round trip fell by a third, from 308 to 204 µs on a quiet
+//     machine and from 150 to 93 µs on one that other work kept awake (stunnel4:
+//     146 and 62 µs); the rate rose from 0.80 to 0.83 of stunnel4's on the former,
+//     and from 0.57 to 0.63 and 0.76 on the latter. Bulk over 4 connections rose
+//     by 10 to 24 %, and requests over 64 connections by 12 to 19 %.
 //   - What is left of a round trip is half system calls, and for the rest the
 //     goroutines and timers of quic-go, none of which has more than 6 %;
 //     encryption is hardly seen. The second read and recvmmsg find nothing: they
