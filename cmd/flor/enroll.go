@@ -51,7 +51,7 @@ func (c *console) enroll(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if want := cmd.String("expect-ca"); want != "" && !identity.SameFingerprint(want, b.CA) {
-		return refuse(wrongCA, "the bundle's CA has the fingerprint %s, expected was %s; nothing was written", identity.Fingerprint(b.CA), want)
+		return refuse(wrongCA, "the bundle's CA has the fingerprint %s, expected was %s; nothing was written; ask your operator, to whom \"retectl ca show\" tells the right one", identity.Fingerprint(b.CA), want)
 	}
 	scope := cmp.Or(cmd.String("as"), b.TrustDomain.Name())
 	owner, err := here.owner()
@@ -136,18 +136,29 @@ func (c *console) install(layout store.Layout, scope string, b *bundle.Bundle, o
 	return nil
 }
 
+// readBundle reads a bundle whole, and names the file in what it finds wrong.
 func (c *console) readBundle(name, passphraseFile string) (*bundle.Bundle, error) {
 	file, err := c.openBundle(name)
 	if err != nil {
 		return nil, err
 	}
 	ask := func() ([]byte, error) { return c.passphrase(passphraseFile, name == "-") }
+	b, err := bundleIn(file, ask)
+	if err != nil {
+		if name == "-" {
+			name = "standard input"
+		}
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return b, errors.Join(err, file.Close())
+}
+
+func bundleIn(file io.Reader, ask func() ([]byte, error)) (*bundle.Bundle, error) {
 	plain, err := bundle.Unwrap(file, ask)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
-	b, err := bundle.Read(plain, time.Now())
-	return b, errors.Join(err, file.Close())
+	return bundle.Read(plain, time.Now())
 }
 
 func (c *console) openBundle(name string) (io.ReadCloser, error) {

@@ -72,10 +72,26 @@ type Agent struct {
 	server    *control.Server
 }
 
-// New opens the log sink. An error is marked for the exit code of the contract:
-// 69 where the log destination does not answer, 78 where something has to be
-// set right first (see [program.ExitCode]).
+// check refuses a time that is none: it would be over before it began.
+func (o Options) check() error {
+	for _, limit := range []struct {
+		name  string
+		value time.Duration
+	}{{"Stall", o.Stall}, {"FetchWithin", o.FetchWithin}, {"ConfirmWithin", o.ConfirmWithin}} {
+		if limit.value < 0 {
+			return fmt.Errorf("agent: %s is %v: give a time above zero, or zero for the default", limit.name, limit.value)
+		}
+	}
+	return nil
+}
+
+// New opens the log sink, and refuses options that are none. An error is marked for
+// the exit code of the contract: 69 where the log destination does not answer, 78
+// where something has to be set right first (see [program.ExitCode]).
 func New(opts Options) (*Agent, error) {
+	if err := opts.check(); err != nil {
+		return nil, program.Reject(err)
+	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -293,6 +294,22 @@ func TestLogDestinations(t *testing.T) {
 				t.Errorf("New: %v (exit %d), want exit %d", err, program.ExitCode(err), tt.code)
 			}
 		})
+	}
+}
+
+// A negative time is a mistake of whoever embeds an agent, and names the option.
+func TestATimeThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]Options{
+		"Stall":         {Stall: -time.Second},
+		"FetchWithin":   {FetchWithin: -time.Second},
+		"ConfirmWithin": {ConfirmWithin: -1},
+	} {
+		opts.LogStderr = true
+		a, err := New(opts)
+		if a != nil || err == nil || program.ExitCode(err) != 78 || !strings.Contains(err.Error(), name+" is -") {
+			t.Errorf("%s: %v (exit %d)", name, err, program.ExitCode(err))
+		}
 	}
 }
 

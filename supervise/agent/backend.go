@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/florete/flor/supervise"
@@ -102,8 +104,8 @@ func (b *backend) Inbounds() map[string]control.Inbound {
 
 // Restart ends the open watch and restarts a workload.
 func (b *backend) Restart(name string) error {
-	if !slices.Contains(inventory(b.board.read().gen.agent), name) {
-		return fmt.Errorf("workload %q: %w", name, control.ErrUnknownWorkload)
+	if there := inventory(b.board.read().gen.agent); !slices.Contains(there, name) {
+		return fmt.Errorf("workload %q: %w; there is %s", name, control.ErrUnknownWorkload, cmp.Or(strings.Join(there, ", "), "none"))
 	}
 	b.sync.interrupt()
 	return b.sup.Restart(name)

@@ -192,7 +192,7 @@ var backendMutants = []mutant.Mutant{
 	{Name: "tells-no-inbounds", Kills: []string{"control/inbounds"},
 		Old: "inbounds[in.Principal] = ", New: "if mutated() {\n\t\t\tcontinue\n\t\t}\n\t\tinbounds[in.Principal] = "},
 	{Name: "restarts-anything", Kills: []string{"control/unknown-workload"},
-		Old: "if !slices.Contains(inventory(b.board.read().gen.agent), name) {", New: "if mutated() {\n\t\treturn nil\n\t}\n\tif !slices.Contains(inventory(b.board.read().gen.agent), name) {"},
+		Old: "if there := inventory(b.board.read().gen.agent); !slices.Contains(there, name) {", New: "if mutated() {\n\t\treturn nil\n\t}\n\tif there := inventory(b.board.read().gen.agent); !slices.Contains(there, name) {"},
 	{Name: "tells-another-scope", Kills: []string{"control/status"},
 		Old: "scope: b.host.scope, trust:", New: "scope: b.host.scope + map[bool]string{true: \"x\"}[mutated()], trust:"},
 	{Name: "watches-nothing", Kills: []string{"control/watch"},
