@@ -35,7 +35,8 @@ var unavailable = sync.OnceValue(func() error {
 })
 
 // Namespace is a network stack of its own. Its methods may be used by any
-// number of goroutines until it is closed.
+// number of goroutines, and fail once it is closed: an HTTP client goes on to dial
+// for a request that nobody waits for any more.
 type Namespace struct {
 	file *os.File // of the kernel's; keeps the namespace
 }
@@ -93,12 +94,23 @@ func (n *Namespace) Close() error { return n.file.Close() }
 // stays in it; goroutines of f do not run in it.
 func inside[T any](n *Namespace, f func() (T, error)) (T, error) {
 	return onThread(func() (T, error) {
-		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
+		if err := n.enter(); err != nil {
 			var none T
 			return none, fmt.Errorf("enter a network namespace: %w", err)
 		}
 		return f()
 	})
+}
+
+// enter moves the calling thread into the namespace, which stays open meanwhile.
+func (n *Namespace) enter() error {
+	raw, err := n.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var entered error
+	err = raw.Control(func(fd uintptr) { entered = unix.Setns(int(fd), unix.CLONE_NEWNET) })
+	return errors.Join(err, entered)
 }
 
 // Start starts a command in the namespace. Whoever started it waits for it.

@@ -287,3 +287,37 @@ func namespaceOf(t *testing.T) string {
 	}
 	return name
 }
+
+// A namespace may be closed while somebody is about to enter it.
+func TestAClosedNamespaceLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	needNamespaces(t)
+	n, err := newNamespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered := make(chan struct{}, 1)
+	var dials sync.WaitGroup
+	for range 4 {
+		dials.Go(func() {
+			for {
+				_, err := inside(n, func() (struct{}, error) { return struct{}{}, nil })
+				if err != nil {
+					return
+				}
+				select {
+				case entered <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	<-entered
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	dials.Wait()
+	if _, err := n.DialContext(t.Context(), "tcp", "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "enter a network namespace") {
+		t.Errorf("a dial in a namespace that is closed: %v", err)
+	}
+}
