@@ -15,7 +15,7 @@ const (
 	busyFrom  = 0.9 // processors in use, from which one is too few
 	calmBelow = 0.6 // processors in use, below which one may do again
 	calmLooks = 8   // in a row
-	spareFrom = 0.2 // processors of the machine without work, from which another one is to be had
+	spareFrom = 0.5 // processors of the machine without work, from which another one is to be had
 
 	// shakesFrom is how many handshakes begin in a second at which one processor
 	// is too few. They compute for long, and on a single processor a stream waits
